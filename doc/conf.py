@@ -163,6 +163,7 @@ SOURCE = next(  # pyproject.toml sets the address
     for url in importlib.metadata.metadata("skgeom").get_all("Project-URL")
     if url.startswith("Source")
 )
+rst_epilog = f".. |repository| replace:: {SOURCE}"
 html_theme_options = {
     "github_url": SOURCE,
     "show_prev_next": False,

@@ -51,7 +51,7 @@ __all__ = [
     "make_domain_scorer",
     "spatial_filters",
 ]
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _SUBMODULES = ["baselines", "datasets", "geometry", "objectives", "optim", "plotting"]
 

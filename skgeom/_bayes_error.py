@@ -29,11 +29,11 @@ class BayesError:
     Attributes
     ----------
     value : float
-        The probability that the best classifier is wrong.
+        The error probability of the optimal classifier.
     standard_error : float
         Standard error of ``value``; zero for one feature, where the value is exact.
     by_class : ndarray of shape (n_classes,)
-        The probability for samples of each class.
+        The error probability for samples of each class.
     lower, upper : float
         Bounds of the value by the Bhattacharyya coefficients of the pairs of classes.
     """
@@ -60,7 +60,8 @@ def bayes_error(
 ):
     r"""Compute the Bayes error of Gaussian classes with given statistics.
 
-    A sample of class i is misclassified where the posterior of another class is larger,
+    A sample of class i is misclassified if the posterior of a different class is
+    larger,
 
     .. math::
 
@@ -70,8 +71,8 @@ def bayes_error(
 
     Along a ray from the mean, :math:`x = \mu_i + r \Sigma_i^{1/2} u` with a unit vector
     u, each :math:`g_{ij}` is a quadratic in r, and :math:`r^2` has the chi-squared
-    distribution. So the probability of an error along the ray is known from the roots,
-    and only the mean over the directions u is computed numerically [1]_: from
+    distribution. The roots therefore determine the probability of an error along the
+    ray. Only the mean over the directions u is computed numerically [1]_, from
     low-discrepancy directions, until its standard error is small.
 
     Parameters
@@ -85,15 +86,15 @@ def bayes_error(
         Probabilities of the classes, of shape (n_classes,); None and ``"empirical"``
         are the proportions of the counts.
     tol : float, default=0.01
-        Standard error of the value, relative to it, at which to stop.
+        Relative standard error of the value at which the computation stops.
     random_state : int, RandomState instance or None, default=0
-        Shifts the directions.
+        Seed of the shifts of the directions.
 
     Returns
     -------
     BayesError
-        With ``value``, ``standard_error``, ``by_class``, and the bounds ``lower`` and
-        ``upper``.
+        The attributes are ``value``, ``standard_error``, ``by_class``, and the bounds
+        ``lower`` and ``upper``.
 
     Raises
     ------
@@ -108,8 +109,8 @@ def bayes_error(
 
     See Also
     --------
-    SQFA : Filters that keep the classes apart.
-    GaussianClassifier : The classifier whose error this is.
+    SQFA : Filters that separate the classes.
+    GaussianClassifier : The classifier that attains the Bayes error.
 
     Notes
     -----

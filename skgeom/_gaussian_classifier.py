@@ -7,8 +7,7 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.multiclass import unique_labels
 
 from skgeom._held_out import statistics_and_sample
 from skgeom._shrinkage import (
@@ -36,20 +35,22 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
 from skgeom.utils.validation import (
+    check_array,
     check_priors,
     check_two_classes,
-    known_labels,
+    checked_labels,
     union_of_classes,
+    validate_data,
 )
 
 
 class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     r"""Quadratic or linear discriminant analysis, from samples or statistics alone.
 
-    The classes are Gaussian [1]_. With ``covariance="full"``, each has a covariance
-    :math:`\Phi_k` of its own, as in quadratic discriminant analysis (QDA); with
-    ``"shared"``, all have the pooled within-class covariance, as in linear discriminant
-    analysis (LDA):
+    The classes are Gaussian [1]_. With ``covariance="full"``, each class has its own
+    covariance :math:`\Phi_k`, as in quadratic discriminant analysis (QDA); with
+    ``"shared"``, all classes have the pooled within-class covariance, as in linear
+    discriminant analysis (LDA):
 
     .. math::
 
@@ -57,16 +58,16 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
        - \tfrac12 (x - \gamma_k)^\top (\Phi_k + \sigma^2 I)^{-1} (x - \gamma_k)
        + \mathrm{const}.
 
-    All that it needs are the counts, means and covariances of the classes, so that it
-    is fitted from samples, from weighted samples, from batches that come one after
-    another, or from a :class:`ClassStatistics`. Whether a covariance is singular is
-    decided in units of the standard deviations of the features, so that units and
-    scales of X do not matter, unless a variance is added.
+    The classifier requires only the counts, means and covariances of the classes. It
+    can be fitted to samples, to weighted samples, to a sequence of batches, or to a
+    :class:`ClassStatistics`. The test for singular covariances uses features in units
+    of their standard deviations, so the units of X do not matter, unless a variance is
+    added.
 
     Parameters
     ----------
     covariance : {"full", "shared"}, default="full"
-        Whether each class has its own covariance, or all have one.
+        Whether each class has its own covariance, or all classes share one covariance.
     regularization : "auto" or float, default="auto"
         A number is the variance :math:`\sigma^2`, in squared units of X, that is added
         to all variances. ``"auto"`` adds nothing and shrinks the covariances, as
@@ -75,8 +76,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         How :meth:`fit` estimates the covariance of a class, as in
         :meth:`ClassStatistics.from_data`; None is the sample covariance.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
-        Probabilities of the classes, in the order of ``classes_``. None: their
-        proportions in training.
+        Probabilities of the classes, in the order of ``classes_``. None uses the
+        proportions of the classes in training.
     verbose : int, default=0
         If positive, a fit prints ``shrinkage_``, ``prior_samples_`` and
         ``diagonal_shrinkage_``.
@@ -110,12 +111,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where X has names that are all strings.
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------
-    SQFA : Filters on which such classes differ most.
-    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : From samples only.
+    SQFA : Filters for which the class distributions differ most.
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : Quadratic discriminant
+        analysis from samples.
 
     Notes
     -----
@@ -132,26 +134,28 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     correlation matrices [2]_, and q is selected from 0, 0.3, 1, 3, 10 and infinity:
     :meth:`fit` computes the posteriors of held-out samples, in five folds or as many as
     hold out 500 samples, and selects the largest q whose Brier score, at the best
-    temperature, is within one standard error of the best. Equal samples count once in
-    :math:`n_k`. So units of features, the order of samples, and a constant weight do
-    not matter. (Of more than 10,000 samples, 10,000 are drawn by their numbers.)
-    :meth:`fit_statistics` and :meth:`partial_fit` have no samples to hold out, and use
-    the closed form of :meth:`ClassStatistics.shrunk` for :math:`\rho_k`, in coordinates
-    in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps the
-    selected q, and uses the closed form only if a covariance is singular with that q.
+    temperature, is within one standard error of the best score. Equal samples count
+    once in :math:`n_k`. The result does not depend on the units of the features, the
+    order of the samples, or a constant weight. (If there are more than 10,000 samples,
+    a subset of 10,000 is drawn by sample numbers.) :meth:`fit_statistics` and
+    :meth:`partial_fit` use the closed form of :meth:`ClassStatistics.shrunk` for
+    :math:`\rho_k`, in coordinates in which R is the identity, because there are no
+    held-out samples. After :meth:`fit`, :meth:`partial_fit` keeps the selected q, and
+    uses the closed form only if a covariance is singular with the selected q.
 
-    Features that are linear combinations of others in all samples, as constant ones
-    are, say nothing about the class: where nothing is added, only the span of the
-    samples counts, and :meth:`score_samples` is the logarithm of the density in it. A
-    variance within a class that is no larger than the rounding of numbers of the size
-    of the class mean or the total standard deviation is zero.
+    Features that are constant, or linear combinations of different features in all
+    samples, contain no additional information about the class. If no variance is added,
+    the Gaussians are defined in the span of the samples, and :meth:`score_samples`
+    returns the logarithm of the density in this span. A within-class variance is
+    treated as zero if it is not larger than the rounding error of numbers of the size
+    of the class mean or of the total standard deviation.
 
     A feature that is constant within class k and varies within others has the variance
     :math:`\rho_k R_{jj}` in class k. :math:`R_{jj}` is small if the feature rarely
-    varies, as a flag that is set in two samples of one class. Then a sample of class k
-    in which the flag is set can have a posterior near 1 for the wrong class, and the
-    selected q can be larger for all classes. There is no warning, because pixels of
-    images have such variances, too. Remove rare flags, or use a positive
+    varies, for example a flag that is set in two samples of one class. Then a sample of
+    class k in which the flag is set can have a posterior near 1 for the wrong class,
+    and the selected q can be larger for all classes. There is no warning, because some
+    pixels of images also have small variances. Remove rare flags, or use a positive
     ``regularization``.
 
     References
@@ -172,7 +176,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     >>> bool(model.score(X, y) > 0.96)
     True
 
-    A whole classifier that never holds the samples:
+    A classifier that is fitted without all samples in memory:
 
     >>> from skgeom import ClassStatistics
     >>> blocks = ((X[i : i + 300], y[i : i + 300]) for i in range(0, len(X), 300))
@@ -221,7 +225,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their classes, at least two.
+            Classes of the samples, at least two.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; a weight of 2 counts a sample twice. The weights
             of each class must add up to at least 1.
@@ -269,7 +273,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If ``statistics`` is something else.
+            If ``statistics`` is not a :class:`ClassStatistics`.
         ValueError
             If there is one class only, if ``statistics`` has second moments only, if no
             feature varies, or if a covariance is singular and ``regularization`` is
@@ -297,19 +301,20 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         After any number of calls, ``statistics_`` equals the statistics of all samples
         up to rounding, including the samples of earlier calls of :meth:`fit` and
         :meth:`fit_statistics`. With a number as ``regularization``, the fitted model
-        equals that of :meth:`fit` on all samples. With ``"auto"``, the shrinkage
-        differs: :meth:`fit` selects it by held-out samples, and this method uses
-        ``prior_samples_`` of the last :meth:`fit`, or a closed form if there was none.
+        equals the result of :meth:`fit` on all samples. With ``"auto"``, the shrinkage
+        differs: :meth:`fit` selects the shrinkage by held-out samples, and
+        :meth:`partial_fit` uses ``prior_samples_`` of the last :meth:`fit`, or a closed
+        form without an earlier :meth:`fit`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             New samples.
         y : array-like of shape (n_samples,)
-            Their classes.
+            Classes of the samples.
         classes : array-like of shape (n_classes,), default=None
-            Classes that will come; they have the probability zero until there are
-            samples of them. Others are added when they come.
+            Classes of later calls. Their probability is zero until they have samples.
+            Further classes are added when their first samples are passed.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :meth:`fit`; the weights of each class must
             add up to at least 1, including earlier calls.
@@ -317,14 +322,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Returns
         -------
         self
-            This object. As long as a covariance has no inverse, predictions raise the
-            error of :meth:`fit`. A single class is predicted for all samples.
+            This object. While a covariance is singular, predictions raise the error of
+            :meth:`fit`. If there is a single class, it is predicted for all samples.
 
         Raises
         ------
         ValueError
-            If the data are malformed, or if ``covariance_estimator`` is given: only
-            sample covariances add up.
+            If the data are malformed, or if ``covariance_estimator`` is given, because
+            only sample covariances can be added.
         """
         if self.covariance_estimator is not None:
             raise ValueError(
@@ -362,10 +367,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
             return X, y
-        y = on_host(known_labels(y))
-        X, y = validate_data(self, X, y, dtype=float_dtypes(X), reset=reset)
-        check_classification_targets(y)
-        return X, y
+        X = validate_data(self, X, dtype=float_dtypes(X), reset=reset)
+        return X, checked_labels(y, X)
 
     def _fit(self, statistics, held_out=None):
         check_two_classes(statistics.classes, type(self).__name__)

@@ -9,13 +9,13 @@ from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.estimator import BaseEstimator, estimator_method
-from skgeom.utils.validation import weighted_samples
+from skgeom.utils.validation import checked_targets, validate_data, weighted_samples
 
 # From the most regularization to the least, in factors of about three. Speed videos
 # need little (examples/filters/plot_speed_regression.py), a few hundred samples much.
@@ -29,9 +29,9 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     covariance :math:`\Sigma(y)`. Both are estimated at levels of the target and
     interpolated linearly between neighboring levels. The prediction is the mean of the
     posterior :math:`p(y \mid x) \propto p(y) \, \mathcal N(x; \mu(y), \Sigma(y))` on a
-    grid. This is how filters learned by :class:`AMAGauss` and :class:`SQFA` estimate
-    speed, disparity or orientation, where the covariances of the features hold most of
-    the information [1]_.
+    grid. Use it with filters of :class:`AMAGauss` and :class:`SQFA` to estimate speed,
+    disparity or orientation, if the covariances of the features contain most of the
+    information [1]_.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Number of equally spaced points of the grid from the lowest to the highest
         level. The levels are points of the grid, too.
     prior_samples : float or "auto", default="auto"
-        Number of samples per feature as which the pooled covariance of all levels
-        counts in the covariance of each level. Larger values regularize more. "auto"
+        Weight of the pooled covariance of all levels in the covariance of each level,
+        as a number of samples per feature. Larger values regularize more. "auto"
         selects one of six values from 0.03 to 10, by the mean log posterior of the
         targets of held-out samples in five folds.
 
@@ -72,11 +72,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X has any that are strings.
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------
-    GaussianClassifier : The same for classes.
+    GaussianClassifier : The same model for classes.
 
     References
     ----------
@@ -139,7 +139,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             If X, y or ``sample_weight`` is malformed, if the squares of X overflow, or
             if ``prior_samples`` is so small that a covariance is singular.
         """
-        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        X = validate_data(self, X, dtype=np.float64)
+        y = checked_targets(y, X, y_numeric=True)
         weights = np.ones(len(y))
         if sample_weight is not None:
             X, y, weights = weighted_samples(X, y, sample_weight)

@@ -16,11 +16,11 @@ from skgeom.utils.validation import (
 def activation_patterns(filters, covariance):
     r"""Activation patterns of linear filters: what each of them extracts.
 
-    A filter w makes a component :math:`s = w^\top x` of signals x. Its weights say how
-    to suppress what it does not want, and may be large at channels where the component
-    is absent. The pattern a says where the component is present, and how strongly: the
-    regression of the channels on the components [1]_. With the filters in the columns
-    of W,
+    A filter w computes a component :math:`s = w^\top x` of signals x. The weights of
+    the filter also suppress noise, so they may be large at channels where the component
+    is absent. The activation pattern is the regression of the channels on the
+    components: it shows where, and how strongly, a component is present [1]_. With the
+    filters in the columns of W,
 
     .. math:: A = \Sigma_x W \Sigma_s^{-1}, \qquad \Sigma_s = W^\top \Sigma_x W.
 
@@ -29,24 +29,24 @@ def activation_patterns(filters, covariance):
     filters : array-like of shape (n_filters, n_features)
         The filters in rows, such as ``components_`` of :class:`SQFA`.
     covariance : array-like of shape (n_features, n_features)
-        Covariance :math:`\Sigma_x` of the signals, semidefinite at least.
+        Covariance :math:`\Sigma_x` of the signals, positive semidefinite.
 
     Returns
     -------
     patterns : ndarray of shape (n_filters, n_features)
         The patterns in rows: the change of each feature, in its unit, when a component
-        grows by one and the other components stay.
+        increases by one and all other components remain constant.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, if a number is not finite, if ``covariance`` is not
+        If the shapes do not match, if a number is not finite, if ``covariance`` is not
         symmetric or has a negative eigenvalue, or if the components are linearly
         dependent.
 
     See Also
     --------
-    spatial_filters : Filters that tell two SPD matrices apart.
+    spatial_filters : Filters that separate two SPD matrices.
 
     References
     ----------
@@ -56,8 +56,8 @@ def activation_patterns(filters, covariance):
 
     Examples
     --------
-    A source in the first channel, and noise in both: the filter subtracts the noise,
-    but the pattern is zero where there is noise only.
+    The first channel contains a source, and both channels contain noise. The filter
+    subtracts the noise; the pattern is zero in the channel that contains only noise.
 
     >>> import numpy as np
     >>> from skgeom import activation_patterns
@@ -110,26 +110,27 @@ def _check_semidefinite(covariance):
 def spatial_filters(matrix, reference):
     r"""Filters of signals whose power differs most between two SPD matrices.
 
-    They solve :math:`X w = \lambda R w`, the generalized eigenproblem of common spatial
-    patterns [1]_. Affine-invariant methods see two matrices by :math:`\lambda` alone:
-    their squared distance is :math:`\sum_i \log^2 \lambda_i`. So these are the filters
-    by which a prototype X of :class:`PLRSQ`, say, differs from the mean R.
+    The filters solve :math:`X w = \lambda R w`, the generalized eigenproblem of common
+    spatial patterns [1]_. Affine-invariant methods depend on :math:`\lambda` only: the
+    squared distance of two matrices is :math:`\sum_i \log^2 \lambda_i`. For example,
+    the filters explain the difference between a prototype X of :class:`PLRSQ` and the
+    mean R.
 
     Parameters
     ----------
     matrix : array-like of shape (n, n)
         SPD matrix X, such as a prototype.
     reference : array-like of shape (n, n)
-        SPD matrix R that it is compared with, such as the mean of all samples.
+        SPD matrix R, the reference for ``matrix``, such as the mean of all samples.
 
     Returns
     -------
     filters : ndarray of shape (n, n)
-        The filters in rows, the most different power first. In signals of covariance R,
-        their components are uncorrelated and have variance one; of covariance X,
-        variances ``ratios``.
+        The filters in rows, sorted by decreasing difference in power. The components
+        are uncorrelated. Their variances are one for signals of covariance R, and
+        ``ratios`` for signals of covariance X.
     ratios : ndarray of shape (n,)
-        The :math:`\lambda`, in falling order of :math:`|\log \lambda|`.
+        The eigenvalues :math:`\lambda`, in descending order of :math:`|\log \lambda|`.
 
     Raises
     ------
@@ -139,7 +140,7 @@ def spatial_filters(matrix, reference):
 
     See Also
     --------
-    activation_patterns : What filters extract.
+    activation_patterns : Activation patterns of filters.
 
     References
     ----------

@@ -5,13 +5,13 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.threads import map_threads
-from skgeom.utils.validation import check_finite
+from skgeom.utils.validation import check_array, check_finite
 
 LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 _SETS = {
@@ -41,30 +41,31 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     the image. Affine-invariant distances between descriptors do not depend on the units
     of the features.
 
-    Nothing is learned: ``transform`` needs no ``fit``, and later images may have
-    another size.
+    ``fit`` learns nothing: ``transform`` does not require ``fit``, and accepts images
+    of any size.
 
     Parameters
     ----------
     features : "intensity", "color" or list of str, default="intensity"
         The features of a pixel, in the order of the rows of the descriptors.
         ``"intensity"`` is ``["x", "y", "I", "|I_x|", "|I_y|"]``, the 5 x 5 descriptors
-        of [2]_; ``"color"`` is ``["x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|",
-        "|I_yy|"]``, for color images the 9 x 9 ones of [2]_. The names are
+        of [2]_; ``"color"`` is
+        ``["x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"]``, the 9 x 9
+        descriptors of [2]_ for color images. The names are
 
         - ``"x"`` and ``"y"``, the column and the row, counted from 0;
         - ``"I"``, the intensity: the only channel, or the luma 0.299 R + 0.587 G +
           0.114 B of three channels, or the mean of any other number of channels;
         - ``"channels"``, all channels, however many;
         - ``"|I_x|"`` and ``"|I_y|"``, the absolute values of the first derivatives of
-          the intensity: (I[p + 1] - I[p - 1]) / 2, and at the border the difference of
-          the last two pixels;
+          the intensity: (I[p + 1] - I[p - 1]) / 2, and the difference of the last two
+          pixels at the edge of the image;
         - ``"|I_xx|"`` and ``"|I_yy|"``, the absolute values of the second derivatives:
           the same differences of I_x and I_y, whose sign is kept.
     regularization : float, default=0.0
         Variance that is added to each feature, that is, to the diagonal of the
         descriptors, in the squared units of the features (pixels and gray levels). With
-        zero, an image with a constant feature is an error.
+        zero, an image with a constant feature raises an error.
 
     See Also
     --------
@@ -137,9 +138,9 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             Images; or a list of images of several sizes. Integers are not scaled. Not
             modified.
         mask : array-like of bool of shape ([n_samples,] height, width), default=None
-            The pixels to describe, for each image or for all images; None for all
-            pixels; a list for a list of images of several sizes. Derivatives at the
-            border of the mask use the pixels outside.
+            The pixels to use, for each image or for all images; None for all pixels; a
+            list for a list of images of several sizes. Derivatives at the edge of the
+            mask use the pixels outside.
 
         Returns
         -------
@@ -150,7 +151,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         ------
         ValueError
             As in ``fit``, or if the mask has the wrong shape, values other than 0 and
-            1, or less than 2 pixels in an image, or if a descriptor would not be
+            1, or fewer than 2 pixels in an image, or if a descriptor would not be
             positive definite.
         """
         self._validate_params()
@@ -185,6 +186,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         """Checked images, with an axis of channels, and the names of their features."""
         X = check_array(
             X,
+            input_name="X",
             dtype="numeric",
             allow_nd=True,
             ensure_2d=False,

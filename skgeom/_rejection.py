@@ -8,17 +8,15 @@ from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, check_array, get_tags, indexable
+from sklearn.utils import Bunch, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
-    assert_all_finite,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -44,9 +42,10 @@ from skgeom.utils.estimator import (
     safe_split,
 )
 from skgeom.utils.validation import (
+    check_array,
     check_sample_weight,
     check_two_classes,
-    known_labels,
+    checked_labels,
     warn_user,
 )
 
@@ -54,28 +53,28 @@ from skgeom.utils.validation import (
 class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Classifier that rejects samples for which no class is probable enough.
 
-    A sample is given its most probable class if the probability of that class is at
-    least ``threshold_``, and otherwise the label ``reject_label_``. With calibrated
-    probabilities and a threshold t, this is the optimal rule of Chow [1]_ for a
-    rejection that costs 1 - t times as much as an error.
+    ``predict`` returns the most probable class if its probability is at least
+    ``threshold_``, and ``reject_label_`` otherwise. With calibrated probabilities and a
+    threshold t, this is the optimal rule of Chow [1]_ for a rejection that costs 1 - t
+    times as much as an error.
 
     Parameters
     ----------
     estimator : classifier
-        The classifier. It must have ``predict_proba``; wrap it in a
-        :class:`~sklearn.calibration.CalibratedClassifierCV` if it has none. A clone of
-        it is fitted. To use a classifier that is fitted already, wrap it in a
-        :class:`~sklearn.frozen.FrozenEstimator`.
+        The classifier, of which ``fit`` fits a clone. It must have ``predict_proba``;
+        wrap a classifier without ``predict_proba`` in a
+        :class:`~sklearn.calibration.CalibratedClassifierCV`. Wrap a fitted classifier
+        in a :class:`~sklearn.frozen.FrozenEstimator`.
     threshold : float or None, default=None
         The smallest probability with which a class is predicted, between 0 and 1. None
         means 0.5, unless ``rejection_rate`` or ``target_error`` is given.
     rejection_rate : float or None, default=None
-        Fraction of the samples to reject, between 0 and 1. The threshold is found from
-        it, see Notes.
+        Fraction of the samples to reject, between 0 and 1. ``fit`` selects the
+        threshold, see Notes.
     target_error : float or None, default=None
-        Largest fraction of errors among the samples that are not rejected, between 0
-        and 1. The threshold is found from it, see Notes. Of this, ``threshold`` and
-        ``rejection_rate``, only one can be given.
+        Largest fraction of errors among the accepted samples, between 0 and 1. ``fit``
+        selects the threshold, see Notes. Set at most one of ``threshold``,
+        ``rejection_rate`` and ``target_error``.
     confidence_level : float, default=0.95
         Probability with which ``target_error`` is met, between 0 and 1.
     reject_label : str, number or None, default=None
@@ -83,9 +82,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "rejected" if the classes are strings. If they are numbers, it means -1, or one
         less than the smallest class if that is negative.
     cv : int, cross-validation generator or iterable, default=None
-        How folds are made for ``rejection_rate`` and ``target_error``, as in
-        scikit-learn. None means 10 stratified folds, or as many as the smallest class
-        has samples, but at least 5.
+        Folds for ``rejection_rate`` and ``target_error``, as in scikit-learn. None
+        means 10 stratified folds; if the smallest class has fewer samples, as many
+        folds as samples of this class, but at least 5.
     n_jobs : int or None, default=None
         Number of folds that are fitted in parallel, as in scikit-learn.
 
@@ -94,8 +93,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator_ : classifier
         The fitted classifier.
     threshold_ : float
-        The smallest probability with which a class is predicted. It is infinite, and
-        all samples are rejected, if no threshold meets ``target_error``.
+        The smallest probability with which a class is predicted. If no threshold meets
+        ``target_error``, it is infinite, and all samples are rejected.
     reject_label_ : str, number or object
         The label that :meth:`predict` returns for rejected samples.
     classes_ : ndarray of shape (n_classes,)
@@ -107,27 +106,26 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     See Also
     --------
-    accuracy_rejection_curve : Accuracy of the samples that are kept, by threshold.
-    skgeom.plotting.AccuracyRejectionDisplay : Plot of that curve.
+    accuracy_rejection_curve : Accuracy of the accepted samples for all thresholds.
+    skgeom.plotting.AccuracyRejectionDisplay : Plot of the accuracy-rejection curve.
     sklearn.calibration.CalibratedClassifierCV : Calibrates probabilities.
 
     Notes
     -----
-    With ``rejection_rate`` and ``target_error``, the probabilities of each training
-    sample come from a clone of the classifier that was fitted without the fold of the
-    sample. Probabilities of samples that a classifier was trained with are too large.
-    Finally, the classifier is fitted to all samples. For a
-    :class:`~sklearn.frozen.FrozenEstimator` there are no folds. The threshold is found
-    from its probabilities of the samples given to :meth:`fit`, which should not be the
-    samples that it was trained with.
+    With ``rejection_rate`` and ``target_error``, a clone of the classifier that was
+    fitted without the fold of a sample predicts the probabilities of this sample,
+    because the probabilities of training samples are too large. Finally, the classifier
+    is fitted to all samples. A :class:`~sklearn.frozen.FrozenEstimator` uses no folds:
+    the threshold is selected from its probabilities of the samples passed to
+    :meth:`fit`. Do not pass the training samples of the frozen classifier.
 
     For ``rejection_rate``, the threshold lies half-way between two neighboring
     confidences. Samples of equal confidence are not separated: the fraction of the
-    samples (of the total weight, if there are sample weights) that is below the
-    threshold is the fraction nearest to ``rejection_rate``; of two equally near
-    fractions, the smaller one. The largest confidence is never rejected. If no sample
+    samples (of the total weight, if there are sample weights) below the threshold is
+    the attainable fraction nearest to ``rejection_rate``; the smaller fraction if two
+    are equally near. Samples of the largest confidence are never rejected. If no sample
     is rejected, the threshold lies half-way between the smallest confidence and
-    ``1 / n_classes``, the confidence of a guess.
+    ``1 / n_classes``, the confidence of a random guess.
 
     For ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which accept
     fixed numbers of the n samples. A threshold passes if the upper confidence limit of
@@ -135,23 +133,23 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Thresholds are tested in descending order (fixed-sequence testing [2]_), from the
     first one that accepts at least
     ``log(1 - confidence_level) / log(1 - target_error)`` samples. The risk
-    ``1 - confidence_level`` has m + 1 parts, of which the first test has m, and the
-    other tests share one. A threshold that passes hands its risk on to the next one.
-    The smallest threshold that passes is used. Only the order of the
-    confidences matters, so that overconfident probabilities have the same result as
-    calibrated ones. With a frozen classifier, and samples that are drawn independently
-    from the same distribution as later samples, this is a guarantee: with probability
-    ``confidence_level`` over the draw of these samples, the classifier makes errors in
-    at most the fraction ``target_error`` of the accepted later samples. With folds, it
-    is not a strict guarantee: each tested classifier was trained with a part of the
-    samples, and the final classifier, which is usually more accurate, with all samples.
-    At least 59 samples are required for a target of .05 at the level .95. If no
-    threshold passes, a warning is raised, and all samples are rejected.
+    ``1 - confidence_level`` is divided into m + 1 parts: m parts for the first test,
+    and one part for all further tests. If a threshold passes, its risk is added to the
+    next test. The smallest threshold that passes is selected. Only the order of the
+    confidences matters, so overconfident and calibrated probabilities lead to the same
+    rejections. With a frozen classifier, and samples that are drawn independently from
+    the same distribution as later samples, the error is guaranteed: with probability
+    ``confidence_level`` over the draw of the samples, the classifier misclassifies at
+    most the fraction ``target_error`` of the accepted later samples. With folds, the
+    guarantee is not strict, because each tested classifier was trained with a part of
+    the samples, and the final classifier, which is usually more accurate, with all
+    samples. A target of 0.05 at the level 0.95 requires at least 59 samples. If no
+    threshold passes, ``fit`` warns and all samples are rejected.
 
     If the classes are numbers, the reject label must be a number; if they are strings,
-    a string. Classes of type object allow any label. The predictions have a type that
-    holds the classes and the reject label: integers stay integers unless the label is
-    a fraction or NaN, and the classes False and True become 0 and 1.
+    a string. Classes of type object allow any label. The dtype of the predictions
+    represents the classes and the reject label: integers stay integers unless the label
+    is a fraction or NaN, and the classes False and True become 0 and 1.
 
     References
     ----------
@@ -218,10 +216,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like of shape (n_samples, ...)
             The samples, of any shape that the classifier accepts.
         y : array-like of shape (n_samples,)
-            Their class labels.
+            Class labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, for the classifier and for the rejection rate. Not
-            with ``target_error``, which counts samples.
+            Weights of the samples, for the classifier and for the rejection rate. They
+            are not supported with ``target_error``, which counts samples.
         **fit_params : dict
             Further parameters of the classifier's ``fit``. Parameters with one entry
             per sample are split into folds like the samples.
@@ -235,11 +233,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ------
         ValueError
             If the classifier has no ``predict_proba``, if more than one of
-            ``threshold``, ``rejection_rate`` and ``target_error`` are given, if the
-            reject label is a class or of another kind than the classes, if there is one
-            class only, if a sample has no label or several, if probabilities are NaN,
-            or if with ``target_error`` there are sample weights or ``cv`` tests a
-            sample twice; and whatever the classifier raises.
+            ``threshold``, ``rejection_rate`` and ``target_error`` is given, if the
+            reject label is a class or has a type different from the classes, if there
+            is one class only, if a sample has no label or several labels, if
+            probabilities are NaN, or if with ``target_error`` there are sample weights
+            or ``cv`` tests a sample twice. Errors of the classifier are passed on.
 
         Warns
         -----
@@ -260,13 +258,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
             refuse_dask(self, X, "Give a threshold, or freeze a fitted classifier")
-        X, y = indexable(X, y)
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
-        labels, y = y, on_host(known_labels(y))
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+        labels, y = y, checked_labels(y, X)
+        (X,) = indexable(X)
         # A frozen classifier saw other samples.
         if not isinstance(self.estimator, FrozenEstimator):
             check_two_classes(np.unique(y), name)
@@ -375,8 +370,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Their class labels, or ``reject_label_`` where the largest probability is
-            below ``threshold_`` or NaN.
+            Class labels of the samples, or ``reject_label_`` if the largest probability
+            is below ``threshold_`` or NaN.
         """
         self._check_arrays(X, "predict")
         probabilities = self.estimator_.predict_proba(X)
@@ -416,15 +411,15 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the fraction of all samples that are predicted correctly.
 
         A rejected sample counts as an error, unless its true label is the reject label.
-        So the score falls as more samples are rejected. For the accuracy of the samples
-        that are kept, see :func:`accuracy_rejection_curve`.
+        The score therefore decreases as more samples are rejected.
+        :func:`accuracy_rejection_curve` computes the accuracy of the accepted samples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples.
         y : array-like of shape (n_samples,)
-            Their true labels.
+            True labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
 
@@ -613,11 +608,11 @@ def _threshold_of_rate(confidences, weights, rate, guess):
 def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None):
     r"""Compute the accuracy of the kept samples and the rejection rate, by threshold.
 
-    The prediction for a sample is the class of its largest score, and that score is its
-    confidence c. With the threshold t, samples with c < t are rejected. So a
+    The prediction for a sample is the class of its largest score, and this score is the
+    confidence c of the sample. With the threshold t, samples with c < t are rejected. A
     :class:`RejectionClassifier` with ``threshold=thresholds[k]`` rejects the fraction
-    ``rejection_rates[k]`` of the samples, and has the accuracy ``accuracies[k]`` in the
-    others [1]_:
+    ``rejection_rates[k]`` of the samples, and its accuracy on the accepted samples is
+    ``accuracies[k]`` [1]_:
 
     .. math:: a(t) = \frac{\sum_i w_i [c_i \ge t] [\hat y_i = y_i]}
        {\sum_i w_i [c_i \ge t]}, \qquad
@@ -658,11 +653,10 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
 
     Notes
     -----
-    Samples of equal confidence are rejected together. So the curve has one point for
-    each distinct confidence and does not depend on the order of the samples. It ends
-    where only the samples of the largest confidence are kept, since the accuracy of no
-    samples is not defined. If classes have equal scores, the first of them is
-    predicted.
+    Samples of equal confidence are rejected together. The curve therefore has one point
+    for each distinct confidence and does not depend on the order of the samples. It
+    ends at the largest confidence, because the accuracy of zero accepted samples is
+    undefined. If several classes have equal scores, the first class is predicted.
 
     References
     ----------

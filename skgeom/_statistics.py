@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import _num_samples, check_array, column_or_1d
+from sklearn.utils.validation import _num_samples, column_or_1d
 
 from skgeom.objectives import ProjectedClasses
 from skgeom.utils._dask import map_row_blocks, merged, naming_block
@@ -29,6 +29,7 @@ from skgeom.utils.array_api import (
 from skgeom.utils.estimator import get_feature_names
 from skgeom.utils.linalg import leading_eigenvectors, project
 from skgeom.utils.validation import (
+    check_array,
     check_semidefinite,
     check_symmetric,
     checked_samples,
@@ -1050,19 +1051,15 @@ def _largest(X):
 
 def _check_memory(n_classes, n_features):
     """Raise MemoryError if the covariances of the classes are more than fits."""
-
-    def size(n_features):
-        return 8 * n_classes * n_features**2
-
-    n_axes = 1
-    while n_axes < n_features and 8 * size(2 * n_axes) <= memory():
-        n_axes *= 2
+    entry = 8 * n_classes
+    # Covariances in so many axes need at most an eighth of the memory.
+    n_axes = max(int(min(np.sqrt(memory() / 8 / entry), n_features)), 1)
     require_memory(
-        2 * size(n_features),  # they are made of sums that take as much
+        2 * entry * n_features**2,  # they are made of sums that take as much
         f"The covariances of {n_classes} classes of {n_features} features",
-        f"ClassStatistics.from_blocks and from_data with n_axes={n_axes} take "
-        f"{size(n_axes) / 1e9:.2g} GB for those in the leading axes of the data; "
-        "fit_statistics takes these.",
+        f"ClassStatistics.from_blocks and from_data with n_axes={n_axes} need "
+        f"{entry * n_axes**2 / 1e9:.2g} GB for covariances in the leading axes of the "
+        "data; fit_statistics accepts them.",
     )
 
 
@@ -1375,7 +1372,9 @@ def _estimated_covariance(estimator, samples, label):
         f"{len(samples)} sample{'s' * (len(samples) != 1)}"
     )
     try:
-        covariance = check_array(fit(estimator, samples), dtype=np.float64)
+        covariance = check_array(
+            fit(estimator, samples), dtype=np.float64, input_name="covariance_estimator"
+        )
         if covariance.shape != 2 * samples.shape[1:]:
             raise ValueError(f"the covariance has shape {covariance.shape}.")
         check_symmetric(covariance, "the covariance")

@@ -12,20 +12,9 @@ from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.covariance import shrunk_covariance
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
-from skgeom.geometry import (
-    expm,
-    invsqrtm,
-    logm,
-    mean_affine_invariant,
-)
+from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
 from skgeom.utils.linalg import fold_order
@@ -33,7 +22,7 @@ from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
     check_two_classes,
-    known_labels,
+    checked_labels,
     warn_user,
 )
 
@@ -532,11 +521,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             a class of its own.
         """
         X = check_spd_samples(self, X, reset=True)
-        y = column_or_1d(known_labels(y), warn=True)
-        assert_all_finite(y, input_name="y")
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        self.classes_, y = np.unique(y, return_inverse=True)
+        self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
         Z = self.recentering_.fit_transform(X, domain=domain)

@@ -78,7 +78,7 @@ def test_switch_of_the_fit_and_imaginary_parts(estimator, library, blobs):
     fitted = clone(estimator).fit(there, y)
     method = "transform" if hasattr(fitted, "transform") else "predict"
     with config_context(array_api_dispatch=False):
-        with pytest.raises(ValueError, match=f"For {method}, set_config"):
+        with pytest.raises(ValueError, match=f"Before {method}, call set_config"):
             getattr(fitted, method)(X)
     waves = there * (1 + 1j)
     with pytest.raises(ValueError, match="Complex data not supported"):

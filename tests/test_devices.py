@@ -80,7 +80,7 @@ def test_bad_numbers_are_refused(library, wine_32):
     if library.dtype == "float64":
         with pytest.raises(ValueError, match="too small"):
             ClassStatistics.from_data(library.array(X * 1e-300), y)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="but y has"):
         ClassStatistics.from_data(library.array(X), y[1:])
 
 

@@ -105,18 +105,12 @@ def of_single(X, size):
 # What is done to X and y, and what the error says.
 REFUSED = {
     "text in X": (lambda X, y: (np.full(X.shape, "a"), y), "string to float"),
-    "X is None": (lambda X, y: (None, y), "2D array|SPD matrices|is None"),
+    "X is None": (lambda X, y: (None, y), "2D array|SPD matrices|NoneType"),
     "X is ragged": (lambda X, y: ([[1], [1, 2]], [0, 1]), "inhomogeneous"),
     "NaN in y": (lambda X, y: (X, with_entry(y, np.nan)), "Input y contains NaN"),
-    "NA in y": (
-        lambda X, y: (X, pd.Series(with_label(y, pd.NA))),
-        "NaN|NA|missing|Unknown",
-    ),
-    "y is a number": (lambda X, y: (X, 1), "1d array|at least 1 dim|one class label"),
-    "y has two axes": (
-        lambda X, y: (X, np.c_[y, y]),
-        "1d array|one class label a sample",
-    ),
+    "NA in y": (lambda X, y: (X, pd.Series(with_label(y, pd.NA))), "labels in y are"),
+    "y is a number": (lambda X, y: (X, 1), "1d array|at least 1 dim"),
+    "y has two axes": (lambda X, y: (X, np.c_[y, y]), "1d array"),
     "mixed y": (lambda X, y: (X, labels(y, [0, "a", 2.5])), "Unknown label type"),
 }
 # Of vectors, scikit-learn's checks test these (test_estimator_checks.py). The adapter
@@ -192,6 +186,18 @@ TOO_LARGE_OR_SMALL = (
 )
 
 
+# What the error says if a matrix of all pairs of features or samples needs more memory
+# than there is.
+OF_PAIRS = {
+    **dict.fromkeys(["SQFA", "AMAGauss", "GaussianClassifier"], "with n_axes="),
+    "GaussianRegressor": "with n_axes=",
+    "GMLVQ": "TruncatedSVD",
+    "CovarianceHessianProjection": "Reduce the features of X",
+    "KernelDiscriminantAnalysis": "Use solver=.nystroem",
+    "LandmarkKernelPCA": "Reduce n_landmarks",
+    "LocalFisherDiscriminantAnalysis": "Use fewer samples of X",
+}
+
 # These run in the fast tier: one for vectors and one for matrices.
 SAMPLE = {"GaussianClassifier", "mdrm"}
 TAKE_SPARSE = [name for name in VECTORS if get_tags(ESTIMATORS[name]).input_tags.sparse]
@@ -228,10 +234,11 @@ def cells(cases):
 
 @pytest.mark.parametrize("name, case", cells([*OF_VECTORS, *OF_MATRICES]))
 def test_refused(name, case):
-    """The error says what it has to."""
+    """The error says what it has to, and names the argument."""
     change, message = (REFUSED | REFUSED_MATRICES)[case]
-    with pytest.raises((ValueError, TypeError), match=message):
+    with pytest.raises((ValueError, TypeError), match=message) as error:
         clone(ESTIMATORS[name]).fit(*change(*data_for(name)))
+    assert re.search(r"\b(X|y|classes)\b", str(error.value))
 
 
 @pytest.mark.parametrize("name, case", cells(TAKEN_CELLS))
@@ -262,6 +269,13 @@ def test_odd(name, case):
             assert np.isin(fitted.predict(X), [*y, rejected]).all()
         else:
             assert np.isfinite(fitted.transform(X)).all()
+
+
+@pytest.mark.parametrize("name, remedy", OF_PAIRS.items())
+def test_matrices_that_need_more_memory_than_there_is(name, remedy, monkeypatch):
+    monkeypatch.setattr("skgeom.utils.validation.memory", lambda: 200)
+    with pytest.raises(MemoryError, match=f"need .* GB, but there are .*{remedy}"):
+        public.ESTIMATORS[name].make().fit(*vectors())
 
 
 @pytest.mark.parametrize("name, power", cells(product(ESTIMATORS, SCALES)))

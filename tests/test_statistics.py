@@ -114,7 +114,7 @@ def test_extra_memory_is_below_the_size_of_the_data(order, rng):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (np.ones((4, 2)), [0, 1, 0], "inconsistent numbers of samples"),
+        (np.ones((4, 2)), [0, 1, 0], "4 samples, but y has 3 labels"),
         (np.ones(4), [0, 1, 0, 1], "Expected 2D array"),
         (np.full((4, 2), np.nan), [0, 1, 0, 1], "Input X contains NaN"),
         (np.ones((4, 2)), [0.1, 0.2, 0.3, 0.4], "Unknown label type"),

@@ -1,16 +1,15 @@
-"""Write the address and the version of the project into files that cannot read them.
+"""Write the address and the latest release into files that cannot read them.
 
     python tools/write_address.py
 
-pyproject.toml sets the address, and skgeom/__init__.py the version. The files are
-CITATION.cff and the conda recipe; a test checks that they agree.
+pyproject.toml sets the address, and the latest dated heading of the changelog the
+version and the date. The files are CITATION.cff and the conda recipe; a test checks
+that they agree.
 """
 
 import re
 import tomllib
 from pathlib import Path
-
-import skgeom
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,12 +19,15 @@ def written():
     with open(ROOT / "pyproject.toml", "rb") as file:
         tools = tomllib.load(file)["tool"]
     address = tools["hatch"]["metadata"]["hooks"]["custom"]
-    version = skgeom.__version__.partition(".dev")[0]
+    changelog = (ROOT / "doc" / "changelog.rst").read_text(encoding="utf-8")
+    heading = r"^(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)$"
+    version, date = re.search(heading, changelog, flags=re.M).groups()
     values = {
         "CITATION.cff": {
             "repository-code": address["repository"],
             "url": address["documentation"],
             "version": version,
+            "date-released": date,
         },
         ".github/conda/recipe.yaml": {
             "  version": version,

@@ -41,9 +41,9 @@ projection = CovarianceHessianProjection(network).fit(X_train, y_train)
 # %%
 # 2-D projections
 # ---------------
-# A linear support vector machine on two components, with its decision boundary, on the
-# test samples. The F1 scores of the Hessian alone and of covariance and Hessian are
-# similar. PCA does not use the labels.
+# Each plot shows the test samples along two components, and the decision boundary of a
+# linear support vector machine. The F1 scores of the Hessian alone and of covariance
+# and Hessian are similar. PCA does not use the labels.
 
 methods = {
     "PCA": PCA(2).fit(X_train),
@@ -73,22 +73,24 @@ for axis, (name, method) in zip(axes, methods.items(), strict=True):
 plt.show()
 
 # %%
-# The conditions of the theory
-# ----------------------------
-# The theory assumes isotropic classes, and first eigenvalues that dominate. These
-# classes are far from isotropic. Still, the first covariance eigenvector is near the
-# difference of the class means. A :class:`~skgeom.ProjectionConditions` prints them.
+# Assumptions of the theory
+# -------------------------
+# The theory assumes isotropic classes and dominant first eigenvalues. The classes of
+# these data are far from isotropic. Nevertheless, the first covariance eigenvector is
+# close to the direction between the class means. A
+# :class:`~skgeom.ProjectionConditions` prints the diagnostics.
 
 print(projection.conditions_)
 
 # %%
 # Class separation along further eigenvectors
 # -------------------------------------------
-# The distance of the classes along covariance eigenvectors, their variance along
-# Hessian eigenvectors, and the ratio of these, as in figure 1 of the paper. The first
-# covariance eigenvector has by far the largest distance. Unlike in theorem 2 of the
-# paper, the first Hessian eigenvector does not have the smallest variance, so the best
-# ratio is in a later row. The numbers are in a :class:`~skgeom.SeparationGrid`.
+# The heat maps show the distance of the class means along covariance eigenvectors, the
+# within-class variance along Hessian eigenvectors, and the ratio of distance and
+# variance, as in figure 1 of the paper. The first covariance eigenvector has by far the
+# largest distance. Unlike in theorem 2 of the paper, the first Hessian eigenvector does
+# not have the smallest variance, so the best ratio is in a later row. A
+# :class:`~skgeom.SeparationGrid` contains the values.
 
 grid = projection.separation(X_train, y_train)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
@@ -108,9 +110,9 @@ print(f"best ratio: {grid.ratio.max():.1f}")
 # Spectra and contributions
 # -------------------------
 # Both spectra decrease over several orders of magnitude; crosses are negative
-# eigenvalues. ``contributions_`` are the magnitudes of the entries of the components:
-# large for features with large variance, and for features with a large influence on
-# the loss of the network.
+# eigenvalues. ``contributions_`` contains the magnitudes of the entries of the
+# components. In the first component they are large for features with large variance, in
+# the second component for features with a large influence on the loss of the network.
 
 spectra = projection.covariance_eigenvalues_, projection.hessian_eigenvalues_
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
@@ -135,8 +137,8 @@ plt.show()
 # %%
 # A network of a different package
 # --------------------------------
-# A classifier of a different package is passed as a function that returns logits and
-# is written with ``autograd.numpy``. This function computes the logits of the network
+# Pass a classifier of a different package as a function that returns logits and is
+# written with ``autograd.numpy``. The function below computes the logits of the network
 # above from its weights; the components are equal.
 
 network_scaler, network = projection.estimator_
@@ -160,8 +162,8 @@ print(
 # %%
 # The Hessian matrix
 # ------------------
-# :func:`~skgeom.input_hessian` returns the Hessian. The second axis is its first
-# eigenvector, and three directions contain most of its trace.
+# :func:`~skgeom.input_hessian` returns the Hessian. The second axis of the projection
+# is the first eigenvector of the Hessian. Three eigenvectors contain most of the trace.
 
 hessian = input_hessian(logits, X_train, y_train)
 values, vectors = np.linalg.eigh(hessian)

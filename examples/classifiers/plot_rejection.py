@@ -28,9 +28,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 X_train, X_test = X_train / X_train.std(), X_test / X_train.std()
 
 # %%
-# Three classifiers of the 64 pixels or of nine features. The curves start at the
-# accuracy without rejection. Their slopes compare how well the confidence, the largest
-# class probability, separates correct from wrong predictions.
+# Compare three classifiers of the 64 pixels or of nine features. The curves start at
+# the accuracy without rejection. A steeper curve means that the confidence, the largest
+# class probability, separates correct and incorrect predictions better.
 
 models = {
     "LDA": LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1),
@@ -47,7 +47,8 @@ axis.set(xlim=(0, 0.4), ylim=(0.9, 1.002))
 plt.show()
 
 # %%
-# The smallest rejected fraction for which the accuracy of the accepted digits is 99 %.
+# Print the smallest rejected fraction for which the accuracy of the accepted digits is
+# 99 %.
 
 for name, model in models.items():
     accuracies, rejected, thresholds = accuracy_rejection_curve(
@@ -59,8 +60,8 @@ for name, model in models.items():
 
 # %%
 # With ``rejection_rate=0.1``, cross-validation on the training digits determines the
-# threshold that rejects 10 %. The rejected fraction of the test digits differs from
-# 10 % by chance.
+# threshold that rejects 10 % of the digits. The rejected fraction of the test digits
+# differs from 10 % by chance.
 
 rejecting = RejectionClassifier(models["SQFA + QDA"], rejection_rate=0.1)
 predicted = rejecting.fit(X_train, y_train).predict(X_test)
@@ -80,7 +81,7 @@ print(f"rejected for target 3 %:     {1 - kept.mean():.1%}")
 print(f"error of accepted digits:    {(sure != y_test)[kept].mean():.1%}")
 
 # %%
-# The digits with the smallest confidence, and their labels.
+# Plot the digits with the smallest confidence, and their labels.
 
 confidence = rejecting.predict_proba(X_test).max(axis=1)
 figure, axes = plt.subplots(2, 8, figsize=(8, 2.6), layout="constrained")

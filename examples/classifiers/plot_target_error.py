@@ -25,8 +25,8 @@ def draw(n_samples):
 
 
 # %%
-# A classifier is trained once. In each of 200 draws, 1,200 labelled samples determine
-# the threshold, and 21,000 different samples measure the error.
+# Train a classifier once. In each of 200 draws, 1,200 labeled samples determine the
+# threshold, and the error is measured on 21,000 different samples.
 
 frozen = FrozenEstimator(LinearDiscriminantAnalysis().fit(*draw(900)))
 X_test, y_test = draw(21000)

@@ -3,8 +3,8 @@ Automatic shrinkage and regularization of SQFA
 ==============================================
 
 By default, :class:`~skgeom.SQFA` and :class:`~skgeom.AMAGauss` select the shrinkage of
-the class covariances and the regularization: those for which held-out samples have the
-largest mean log posterior. All scores are in ``selection_scores_``.
+the class covariances and the regularization by the mean log posterior of held-out
+samples. ``selection_scores_`` contains the scores of all candidates.
 """
 
 import matplotlib.pyplot as plt
@@ -21,11 +21,12 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# The scores
-# ----------
+# Held-out scores of the candidates
+# ---------------------------------
 #
-# First the regularization is selected, at a medium shrinkage, then the shrinkage: the
-# most regularized candidate within one standard error of the best one.
+# ``fit`` selects the regularization first, at a medium shrinkage, and then the
+# shrinkage. Of the candidates within one standard error of the best score, it selects
+# the candidate with the strongest regularization.
 
 models = {"SQFA": SQFA(6, random_state=0), "AMA-Gauss": AMAGauss(6, random_state=0)}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", sharey=True)

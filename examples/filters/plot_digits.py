@@ -2,11 +2,11 @@
 SQFA, LDA and PCA: nine features of handwritten digits
 ======================================================
 
-Three methods learn nine linear features of the 8 x 8 digits of scikit-learn, and a
-quadratic discriminant classifies the digits by them. The principal axes (PCA) do not
-use the labels. Linear discriminant analysis (LDA) uses the differences between the mean
-images. Supervised quadratic feature analysis (SQFA) also uses how the images of a digit
-vary, and it is not limited to ``n_classes - 1`` features.
+Three methods learn nine linear features of the 8 x 8 digits of scikit-learn. A
+quadratic discriminant classifies the features. The principal axes (PCA) do not use the
+labels. Linear discriminant analysis (LDA) uses the differences between the mean images.
+Supervised quadratic feature analysis (SQFA) also uses the covariances of the images of
+each digit, and it is not limited to ``n_classes - 1`` features.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ from skgeom import SQFA
 from skgeom.plotting import FilterDisplay
 
 # %%
-# The images, in units of the standard deviation of all pixels. Half of them are for
+# Divide the images by the standard deviation of all pixels. Half of the images are for
 # training.
 
 X, y = load_digits(return_X_y=True)
@@ -33,9 +33,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 X_train, X_test = X_train / X_train.std(), X_test / X_train.std()
 
 # %%
-# All three are transformers, used in a pipeline with the classifier. Its tolerance is
-# set to zero because scikit-learn compares it with the absolute spread of the features,
-# and would raise an error for features of small numbers.
+# Each method is a transformer in a pipeline with the classifier. The tolerance of the
+# classifier is zero, because scikit-learn compares the tolerance with the variances of
+# the features and raises an error for features with small values.
 
 transformers = {
     "PCA": PCA(n_components=9),
@@ -49,9 +49,8 @@ for name, transformer in transformers.items():
     print(f"{name:>4}: quadratic discriminant accuracy {accuracy[name]:.3f}")
 
 # %%
-# The filters. SQFA learns the space that they span. A quadratic discriminant gives the
-# same result for any basis of this space, so single filters should not be interpreted
-# too closely.
+# Plot the filters. SQFA determines their span only: a quadratic discriminant has the
+# same accuracy for any basis of the span. Do not interpret single filters.
 
 figure, axes = plt.subplots(3, 9, figsize=(9, 3.6), layout="constrained")
 for row, (name, transformer) in zip(axes, transformers.items(), strict=True):

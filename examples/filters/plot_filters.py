@@ -3,7 +3,7 @@ Plot filters, class ellipses and distances
 ==========================================
 
 A linear filter of images is an image itself. The displays of :mod:`skgeom.plotting`
-draw filters of digits and of moving patterns, the classes in the space of the features,
+draw filters of digits and of moving patterns, the class distributions of two features,
 and the distances between classes.
 """
 
@@ -23,11 +23,12 @@ from skgeom.plotting import (
 )
 
 # %%
-# Digits
-# ------
+# Filters of digits
+# -----------------
 #
-# Six filters for images of 8 x 8 pixels. White is zero; each filter has its own scale.
-# In a pipeline, the display finds the step that has filters.
+# Learn six filters of images of 8 x 8 pixels. White is zero; each filter has its own
+# color scale. In a pipeline, the display draws the filters of the last step that has
+# filters.
 
 X, y = load_digits(return_X_y=True)
 X = X / X.std()
@@ -37,25 +38,26 @@ FilterDisplay.from_estimator(model, shape=(8, 8), n_columns=6)
 plt.show()
 
 # %%
-# The digits in the plane of two filters: means, and ellipses of one standard deviation.
+# Plot the class means and ellipses of one standard deviation for two filters.
 
 ClassEllipsesDisplay.from_estimator(model, X, y, label="digit")
 plt.show()
 
 # %%
-# Six filters together separate all pairs. A classifier will confuse the closest ones.
+# Six filters together separate all pairs of digits. A classifier confuses the closest
+# pairs most often.
 
 display = DistanceMatrixDisplay.from_estimator(model, values_format=".1f")
 display.ax_.set(xlabel="digit", ylabel="digit")
 plt.show()
 
 # %%
-# Moving patterns
-# ---------------
+# Filters of moving patterns
+# --------------------------
 #
-# A random texture, seen through a slit of 2 degrees, drifts with one of 17 speeds. A
-# sample is a picture of space and time, 15 frames of 20 pixels. All classes have zero
-# mean: only their covariances differ.
+# A random texture behind a slit of 2 degrees moves at one of 17 speeds. A sample is an
+# image of space and time, 15 frames of 20 pixels. All class means are zero: only the
+# class covariances differ.
 
 rng = np.random.default_rng(0)
 position = np.linspace(-1, 1, 20)  # degrees
@@ -72,12 +74,12 @@ X *= np.cos(np.pi / 2 * position)  # the slit fades out
 X = (X + 0.1 * rng.standard_normal(X.shape)).reshape(len(y), -1)
 
 # %%
-# Four filters, learned two at a time. Time runs downwards, so a stripe from the upper
-# right to the lower left is a bar that moves to the left. The filters are tuned to
-# directions of motion: the first and the last one to the left, the others to the right.
-# For each direction there is an odd and an even filter. The sum of their squares
-# measures the energy of the motion in this direction, whatever the phase of the
-# texture.
+# Learn four filters in groups of two. Time runs downwards, so a stripe from the upper
+# right to the lower left is a bar that moves to the left. The first and the last filter
+# respond to motion to the left, the second and the third filter to motion to the right.
+# Each direction has an odd and an even filter. The sum of the squared outputs of an odd
+# and an even filter measures the energy of the motion in their direction, independent
+# of the phase of the texture.
 
 sqfa = SQFA(4, group_size=2, random_state=0).fit(X, y)
 FilterDisplay.from_estimator(
@@ -92,9 +94,9 @@ FilterDisplay.from_estimator(
 plt.show()
 
 # %%
-# Ordered classes are coloured in their order. In the plane of two filters of opposite
-# directions, the speed rotates a narrow ellipse. In the plane of the odd and the even
-# filter of one direction, it changes the size of the ellipse.
+# The color map shows the order of the classes. For two filters of opposite directions,
+# the speed rotates a narrow ellipse. For the odd and the even filter of one direction,
+# the speed changes the size of the ellipse.
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 for ax, dims in zip(panels, [(0, 1), (0, 3)], strict=True):
@@ -109,8 +111,9 @@ for ax, dims in zip(panels, [(0, 1), (0, 3)], strict=True):
 plt.show()
 
 # %%
-# Neighbouring speeds are close to each other, fast ones closer than slow ones. As in
-# Weber's law, the same difference matters less at high speeds.
+# Neighboring speeds have small distances. The distances are smaller for high speeds
+# than for low speeds: as in Weber's law, the same difference matters less at high
+# speeds.
 
 display = DistanceMatrixDisplay.from_estimator(sqfa)
 display.ax_.set(xlabel="speed (deg/s)", ylabel="speed (deg/s)")

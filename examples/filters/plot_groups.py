@@ -3,9 +3,9 @@ Ordered filters with group_size
 ===============================
 
 All filters of SQFA are optimized jointly by default, in no order. With
-``group_size=1``, filters are learned one by one: each new filter adds most to the
-previous filters, as principal components do, so the first k filters are useful for
-every k.
+``group_size=1``, filters are learned one by one: each new filter increases the
+objective of the previous filters most, like principal components, so the first k
+filters are useful for every k.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,9 @@ FilterDisplay.from_estimator(ordered, shape=(8, 8), n_columns=4)
 plt.show()
 
 # %%
-# Test accuracy of a quadratic classifier on the first k filters. Ordered filters are
-# better for small k, and joint filters for all eight.
+# The plot shows the test accuracy of a quadratic classifier on the first k filters.
+# Ordered filters are more accurate for small k, jointly optimized filters for all eight
+# filters.
 
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for name, model in {"group_size=1": ordered, "joint": together}.items():

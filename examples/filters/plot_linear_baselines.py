@@ -2,8 +2,8 @@
 Supervised dimensionality reduction: eight linear methods on digits
 ===================================================================
 
-Two features of handwritten digits, by methods with different objectives: variance,
-class means, neighbours, second moments of pairs of classes, or distances between the
+Eight methods compute two features of handwritten digits. Their objectives are variance,
+class means, neighbors, second moments of pairs of classes, or distances between the
 class distributions. Each title contains the test accuracy of a quadratic classifier.
 """
 
@@ -29,11 +29,11 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 # Comparison
 # ----------
 #
-# PCA maximizes the variance. Supervised PCA, LDA and LOL compare the means of the
-# classes, LDA and LOL also the variance within them. Local Fisher discriminants bring
-# neighbours of a class together. Each generalized eigenvector separates one pair of
-# classes by their second moments; two of them do not separate most digits. SQFA and
-# AMA-Gauss use means and covariances of all classes.
+# PCA maximizes the variance. Supervised PCA, LDA and LOL use the class means; LDA and
+# LOL also use the within-class variance. Local Fisher discriminants reduce the
+# distances between neighbors of a class. Each generalized eigenvector separates one
+# pair of classes by their second moments; two eigenvectors do not separate most digits.
+# SQFA and AMA-Gauss use means and covariances of all classes.
 
 methods = {
     "PCA": PCA(2),

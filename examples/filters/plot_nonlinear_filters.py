@@ -3,9 +3,9 @@ Nonlinear filters, number of filters, and parts of distances
 ============================================================
 
 A filter on kernel components is a nonlinear function of the image. This page compares
-nine linear and nine nonlinear filters on digits, draws the preimages of the nonlinear
-filters, the error against the number of filters, and the parts of the class distances
-that are due to means and to covariances.
+nine linear and nine nonlinear filters on digits. It plots the preimages of the
+nonlinear filters, the error against the number of filters, and the contributions of
+means and covariances to the class distances.
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -46,9 +46,9 @@ for name, model in [("linear", linear), ("nonlinear", nonlinear)]:
 # Preimages
 # ---------
 #
-# A nonlinear filter has no image of weights. The upper row shows the image at which the
-# output of each filter is largest, the lower row the image at which it is smallest. The
-# filter distinguishes the first kind of digit from the second.
+# A nonlinear filter has no image of weights. The upper row shows the image with the
+# largest output of each filter, the lower row the image with the smallest output. The
+# filter separates the digits of the upper image from the digits of the lower image.
 
 pca, filters = nonlinear[0], nonlinear[1].components_
 images = np.concatenate([pca.preimages(filters), pca.preimages(-filters)])
@@ -56,11 +56,11 @@ FilterDisplay(images.reshape(-1, 8, 8)).plot(n_columns=9, cmap="gray")
 plt.show()
 
 # %%
-# How many filters?
+# Number of filters
 # -----------------
 #
-# Filters that are learned in groups are ordered, so that one fit serves for all
-# numbers. The cross-validated error decreases more slowly than the Bayes error of
+# Filters that are learned in groups are ordered, so one fit suffices for all numbers of
+# filters. The cross-validated error decreases more slowly than the Bayes error of
 # Gaussians with the same statistics, because the classes of digits are not Gaussian.
 # The dotted line is the smallest number of filters whose error is within one standard
 # error of the lowest error.
@@ -90,16 +90,17 @@ ax.legend()
 plt.show()
 
 # %%
-# Means or covariances?
-# ---------------------
+# Contributions of means and covariances to the distances
+# -------------------------------------------------------
 #
-# The squared Bhattacharyya distance is the sum of a term of the means and a term of the
-# covariances. Cells above the diagonal show the term of the means, cells below the term
-# of the covariances, for each filter alone. Digits are separated by their means.
+# The Bhattacharyya distance is the sum of a term of the means and a term of the
+# covariances. For each filter, cells above the diagonal show the term of the means, and
+# cells below the diagonal the term of the covariances. The class means separate the
+# digits.
 
 
 def draw_parts(sqfa, labels):
-    """Draw both terms of the squared distances along each filter alone."""
+    """Draw both terms of the distances along each filter."""
     figure, axes = plt.subplots(1, 4, figsize=(11, 3), layout="constrained")
     panels = []
     for k in range(4):
@@ -115,7 +116,7 @@ def draw_parts(sqfa, labels):
         ax.set_xticks(range(len(panel)), labels)
         ax.set_yticks(range(len(panel)), labels)
         ax.set_title(f"filter {k}")
-    figure.colorbar(image, ax=axes, label="part of the squared distance")
+    figure.colorbar(image, ax=axes, label="term of the distance")
     return figure
 
 
@@ -125,7 +126,7 @@ plt.show()
 
 # %%
 # Videos of moving textures, from -6 to 6 degrees per second, have nearly equal means.
-# Their covariances separate the speeds.
+# The class covariances separate the speeds.
 
 videos = make_speed_videos(
     speeds=np.linspace(-6, 6, 7), n_per_speed=150, random_state=0

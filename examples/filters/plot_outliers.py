@@ -3,9 +3,9 @@ Robust filters for data with outliers
 =====================================
 
 Two classes differ in their covariance, and one in fifteen training samples is an
-outlier. Outliers change sample covariances and so the filters. Robust covariances
-(minimum covariance determinant) and the distance between Student t distributions resist
-them.
+outlier. Outliers change sample covariances and therefore the filters. Robust
+covariances (minimum covariance determinant) and the distance between Student t
+distributions are less sensitive to outliers.
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ wrong = rng.random(600) < 1 / 15
 X[wrong, 4:] += 30 * rng.standard_t(1, size=(np.count_nonzero(wrong), 4))
 
 # %%
-# Test samples without outliers in the plane of two filters. Titles contain the test
+# Plot the two features of test samples without outliers. Titles contain the test
 # accuracy of a quadratic classifier.
 
 models = {
@@ -57,7 +57,8 @@ panels[0].legend()
 plt.show()
 
 # %%
-# Weight of the filters on the first two features, in which the classes differ.
+# Print the squared weight of the filters on the first two features, in which the
+# classes differ.
 
 for name, model in models.items():
     share = (model.components_[:, :2] ** 2).sum() / 2

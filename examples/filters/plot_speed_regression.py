@@ -3,8 +3,9 @@ Regression with uncertainty: the speed of natural images
 ========================================================
 
 :class:`skgeom.GaussianRegressor` predicts a continuous target, here a speed, if the
-target changes the covariance of the features. It is compared with ridge regression and
-kernel ridge regression on the same six features, which SQFA learns for 21 speeds.
+covariance of the features depends on the target. This example compares it with ridge
+regression and kernel ridge regression on the same six features, which SQFA learns for
+21 speeds.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +21,8 @@ from skgeom import SQFA, GaussianRegressor
 from skgeom.datasets import make_speed_videos
 
 # %%
-# Videos of two photographs, one for training and one for the test. The test has speeds
-# between those of training, too.
+# The videos show two photographs, one for training and one for the test. The test
+# speeds include speeds between the training speeds.
 
 speeds = np.linspace(-6, 6, 41)
 videos = make_speed_videos(speeds=speeds, n_per_speed=120, random_state=0)
@@ -55,7 +56,7 @@ for name, model in models.items():
     print(f"{name:>17}: root mean squared error {error:.2f} degrees per second")
 
 # %%
-# Credible intervals: the target is in 95 % of them if the model is calibrated.
+# If the model is calibrated, 95 % of the credible intervals contain the target.
 
 regressor = models["GaussianRegressor"]
 low, high = regressor.predict_interval(Z_test, coverage=0.95)

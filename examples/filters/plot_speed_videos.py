@@ -2,11 +2,11 @@
 Motion filters from natural videos
 ==================================
 
-The classes are speeds of moving image patches. The data are videos of
-natural textures, of 250 ms and one degree of the visual field, filtered as in the eye.
-All class means are nearly zero: only the class covariances differ. The filters that
-SQFA learns look like the receptive fields of neurons that respond to motion
-(Herrera-Esposito and Burge, 2025).
+The classes are speeds of moving image patches. The data are videos of natural textures,
+of 250 ms and one degree of the visual field, filtered by a model of the eye. All class
+means are nearly zero: only the class covariances differ. The filters of SQFA resemble
+the receptive fields of neurons that respond to motion (Herrera-Esposito and Burge,
+2025).
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -21,9 +21,9 @@ from skgeom.datasets import make_speed_videos
 from skgeom.plotting import FilterDisplay
 
 # %%
-# The videos are made of two photographs, one for training and one for the test. Each
-# video is averaged over its height. So it is an image of space (horizontal) and time
-# (downwards), in which motion is seen as slanted lines.
+# The videos show two photographs, one for training and one for the test. Each video is
+# averaged over its height, which yields an image of space (horizontal) and time
+# (downwards). Moving surfaces appear as slanted lines.
 
 videos = make_speed_videos(
     speeds=np.linspace(-6, 6, 13), n_per_speed=600, random_state=0
@@ -42,10 +42,10 @@ figure.suptitle("Two videos for each of seven speeds")
 plt.show()
 
 # %%
-# Eight filters, in pairs that are learned one after the other: each pair is the best
-# one together with those before it. Responses of neurons are noisy. The variance of
-# this noise is the regularisation of SQFA, and is added to the covariances of the
-# responses in the quadratic classifier.
+# SQFA learns eight filters in pairs, one pair after the other. Each pair maximizes the
+# objective together with the earlier pairs. Responses of neurons are noisy. The
+# variance of this noise is the regularization of SQFA, and is added to the covariances
+# of the responses in the quadratic classifier.
 
 noise = 0.001
 
@@ -76,8 +76,8 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     FilterDisplay.from_estimator(
         model, (15, 30), titles=None, axes=row, cmap="gray", aspect="auto"
     )
-    row[0].set_ylabel(f"{name}\n{score:.0%} right")
-figure.suptitle("Slanted filters prefer a direction of motion")
+    row[0].set_ylabel(f"{name}\n{score:.0%} accuracy")
+figure.suptitle("Slanted filters respond to one direction of motion")
 plt.show()
 
 # %%

@@ -2,11 +2,11 @@
 SQFA compared with LDA and PCA on toy problems
 ==============================================
 
-Toy problems with known class statistics, after Herrera-Esposito and Burge (2025). Each
-panel shows two axes of the data, the classes as ellipses of one standard deviation, and
-filters as arrows. A filter without length in a panel lies in different axes. The
-filters are computed from the statistics of
-:func:`~skgeom.datasets.sqfa_toy_statistics`, without samples.
+This example computes filters for toy problems of Herrera-Esposito and Burge (2025) from
+the class statistics of :func:`~skgeom.datasets.sqfa_toy_statistics`, without samples.
+Each panel shows two axes of the data, the classes as ellipses of one standard
+deviation, and filters as arrows. If a panel does not show the arrow of a filter, the
+weights of the filter are in different axes.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -39,13 +39,13 @@ def draw(axis, statistics, methods, dims, label=False, limit=1.6):
 
 
 # %%
-# Covariances, means, or variance
-# -------------------------------
+# Covariances, means and variance: SQFA, LDA and PCA
+# --------------------------------------------------
 #
-# In axes 1 and 2 the classes differ in their covariances, in 3 and 4 a little in their
-# means, and in 5 and 6 the variance is largest. SQFA chooses the axes that separate the
-# classes best, linear discriminant analysis those where the means differ, and principal
-# component analysis those with the largest variance.
+# The class covariances differ in axes 1 and 2, the class means differ slightly in axes
+# 3 and 4, and the variance is largest in axes 5 and 6. SQFA selects axes 1 and 2, which
+# separate the classes best. Linear discriminant analysis (LDA) selects axes 3 and 4,
+# and principal component analysis (PCA) axes 5 and 6.
 
 statistics = sqfa_toy_statistics("covariances")
 within, total = statistics.pooled_covariances()
@@ -59,17 +59,17 @@ methods = {
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
 for axis, dims in zip(panels, [(0, 1), (2, 3), (4, 5)], strict=True):
     draw(axis, statistics, methods, dims, label=axis is panels[0])
-figure.suptitle("Two filters by three methods: each prefers another plane")
+figure.suptitle("Two filters of three methods")
 plt.show()
 
 # %%
 # Means and second moments
 # ------------------------
 #
-# Here the means differ in axes 1 and 2, and the covariances in 3 and 4, such that the
-# second moments differ more in 3 and 4. SQFA uses means and covariances, and finds that
-# the classes are narrow in axes 1 and 2. SecondMomentSQFA compares second moments only,
-# and chooses axes 3 and 4.
+# In this problem, the class means differ in axes 1 and 2, and the class covariances in
+# axes 3 and 4. The second moments differ more in axes 3 and 4. SQFA uses means and
+# covariances, and selects axes 1 and 2, in which the classes are narrow.
+# SecondMomentSQFA compares second moments only, and selects axes 3 and 4.
 
 statistics = sqfa_toy_statistics("means")
 figure, panels = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
@@ -83,18 +83,18 @@ for name, model in models.items():
 methods = {name: model.components_ for name, model in models.items()}
 for axis, dims in zip(panels, [(0, 1), (2, 3)], strict=True):
     draw(axis, statistics, methods, dims, label=axis is panels[0])
-figure.suptitle("Comparing distributions, or second moments")
+figure.suptitle("SQFA compares distributions, smSQFA second moments")
 plt.show()
 
 # %%
-# The choice of the distance
-# --------------------------
+# Distances between second moments
+# --------------------------------
 #
-# Three centred classes whose orientations differ more in axes 1 and 2, where the
-# variance is small, than in 3 and 4, where it is large. Distances that do not change
-# with the scale of an axis choose the former, and Wasserstein and Euclidean distances
-# the latter. (With the Euclidean distance, two filters of unit norm would become
-# equal.)
+# The orientations of three centered classes differ more in axes 1 and 2, which have a
+# small variance, than in axes 3 and 4, which have a large variance. Distances that do
+# not depend on the scale of an axis select axes 1 and 2. The Wasserstein and Euclidean
+# distances select axes 3 and 4. (With the Euclidean distance, two filters of unit norm
+# would become equal.)
 
 statistics = sqfa_toy_statistics("distances")
 distances = [

@@ -2,9 +2,9 @@
 AMA-Gauss, user-defined distances, weights of pairs of classes
 ==============================================================
 
-Three ways to go beyond the default of :class:`~skgeom.SQFA`, on the digits of
-scikit-learn: :class:`~skgeom.AMAGauss` maximizes the posterior of the correct class
-instead of distances, the distance can be a function of your own, and the pairs of
+This example compares alternatives to the default of :class:`~skgeom.SQFA` on the digits
+of scikit-learn: :class:`~skgeom.AMAGauss` maximizes the posterior of the correct class
+instead of distances, ``distance`` can be a user-defined function, and the pairs of
 classes can have weights.
 """
 
@@ -27,14 +27,14 @@ X_train, X_test, y_train, y_test = train_test_split(
 n_components = 6
 
 # %%
-# A distance of your own
-# ----------------------
+# User-defined distance
+# ---------------------
 #
-# It is a function of the means and covariances of pairs of classes, written with
-# ``autograd.numpy`` so that it can be differentiated. This one is one minus a power of
-# the Bhattacharyya coefficient, a measure of the overlap of two classes that is 1 if
-# they coincide. With a larger power, less is gained by separating classes further that
-# hardly overlap.
+# The distance is a function of the means and covariances of pairs of classes. Write it
+# with ``autograd.numpy``, so that it can be differentiated. The distance below is one
+# minus a power of the Bhattacharyya coefficient, which measures the overlap of two
+# classes and is 1 for equal classes. With a larger power, the objective increases less
+# if classes with a small overlap are separated further.
 
 
 def overlap(means_a, covariances_a, means_b, covariances_b, power=2):
@@ -48,11 +48,12 @@ def overlap(means_a, covariances_a, means_b, covariances_b, power=2):
 
 
 # %%
-# All of them compared
-# --------------------
+# Accuracy of four methods
+# ------------------------
 #
-# AMA-Gauss uses each sample and all classes together, and is the slowest method here.
-# Differences of about a percent are within the noise of 899 test images.
+# AMA-Gauss uses each sample and all classes together, and is the slowest of the four
+# methods. With 899 test images, differences of about one percentage point are not
+# significant.
 
 models = {
     "SQFA": SQFA(n_components, random_state=0),
@@ -66,8 +67,8 @@ for name, model in models.items():
     print(f"{name:16s} accuracy {score:.1%}, sigma^2 {model.regularization_:.3f}")
 
 # %%
-# The filters. Single ones should not be interpreted too closely, because a quadratic
-# discriminant gives the same result for any basis of the same space.
+# Plot the filters. Do not interpret single filters: a quadratic discriminant has the
+# same accuracy for any basis of their span.
 
 figure, axes = plt.subplots(4, n_components, figsize=(7, 5), layout="constrained")
 for row, (name, model) in zip(axes, models.items(), strict=True):
@@ -76,9 +77,9 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# The Fisher-Rao distances between the digits of the test images. The filters that
-# maximise their mean have the largest mean. But a classifier confuses the closest
-# pairs, and our own distance brings these further apart.
+# Plot the Fisher-Rao distances between the digits of the test images. The filters that
+# maximize the mean distance have the largest mean distance. A classifier confuses the
+# closest pairs, and the user-defined distance separates the closest pairs more.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):
@@ -98,9 +99,9 @@ plt.show()
 # Weights of pairs of classes
 # ---------------------------
 #
-# Only the decision whether a digit is at least 5 matters here, so that pairs of digits
-# within a group have the weight zero. A Gaussian for each digit describes the groups
-# better than one Gaussian for each group.
+# The task is to decide whether a digit is at least 5, so pairs of digits within a group
+# have the weight zero. One Gaussian per digit models the groups better than one
+# Gaussian per group.
 
 is_large = np.arange(10) >= 5
 across = is_large[:, None] != is_large

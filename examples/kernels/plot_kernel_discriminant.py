@@ -2,11 +2,11 @@
 Kernel discriminant analysis: nonlinear class boundaries
 ========================================================
 
-If no line separates the classes, linear discriminant analysis (LDA) fails. Kernel
-discriminant analysis is LDA in the feature space of a kernel, so its discriminants are
-nonlinear functions of the data. This example draws them as filled contours, and
-compares them with LDA, with kernel principal components followed by LDA, and with a
-support vector machine.
+Linear discriminant analysis (LDA) fails if the classes are not linearly separable.
+Kernel discriminant analysis is LDA in the feature space of a kernel, so its
+discriminants are nonlinear functions of the data. This example plots the discriminants
+as filled contours, and compares them with LDA, with kernel principal components
+followed by LDA, and with a support vector machine.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ from skgeom import KernelDiscriminantAnalysis
 
 
 def contours(axis, function, points, labels):
-    """Filled contours of a function of the plane, and labelled points."""
+    """Filled contours of a function of the plane, and labeled points."""
     low, high = points.min(axis=0), points.max(axis=0)
     low, high = low - 0.1 * (high - low), high + 0.1 * (high - low)
     x, y = np.meshgrid(*np.linspace(low, high, 100).T)
@@ -34,10 +34,10 @@ def contours(axis, function, points, labels):
 
 
 # %%
-# Two rings
-# ---------
-# One discriminant for two classes. The kernel is about as wide as the rings are apart.
-# The mean of the second class, the inner ring, is on the positive side.
+# Concentric rings
+# ----------------
+# Two classes have one discriminant. The width of the kernel is about the distance
+# between the rings. The mean of the second class, the inner ring, is positive.
 
 X, y = make_circles(400, factor=0.5, noise=0.08, random_state=0)
 lda = LinearDiscriminantAnalysis().fit(X, y)
@@ -46,14 +46,14 @@ kda = KernelDiscriminantAnalysis(gamma=1).fit(X, y)
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for axis, model in zip(axes, (lda, kda), strict=True):
     contours(axis, lambda points, model=model: model.transform(points)[:, 0], X, y)
-    axis.set_title(f"{type(model).__name__}, {model.score(X, y):.0%} correct", size=9)
+    axis.set_title(f"{type(model).__name__}, {model.score(X, y):.0%} accuracy", size=9)
 plt.show()
 
 # %%
-# A Swiss roll
-# ------------
-# Four classes along a rolled-up band, seen from the side. There are at most three
-# discriminants, one less than classes. They are ordered by their ratio.
+# Swiss roll with four classes
+# ----------------------------
+# Four classes are sections of a rolled-up band, shown from the side. There are at most
+# three discriminants, one less than the number of classes, sorted by their ratio.
 
 X, position = make_swiss_roll(800, noise=0.3, random_state=0)
 X = StandardScaler().fit_transform(X[:, [0, 2]])
@@ -67,12 +67,12 @@ for k, axis in enumerate(axes):
 plt.show()
 
 # %%
-# Benign or malignant
-# -------------------
-# Thirty features of cell nuclei from the breast cancer data of Wisconsin, and the
-# accuracy of each method in cross-validation. An inner cross-validation chooses the
-# width of each kernel, and the number of principal components, the constant C of the
-# support vector machine, or the regularisation of the kernel discriminants.
+# Breast cancer data
+# ------------------
+# Compare the cross-validated accuracy of the methods on thirty features of cell nuclei,
+# the breast cancer data of Wisconsin. An inner cross-validation selects the width of
+# each kernel, and the number of principal components, the constant C of the support
+# vector machine, or the regularization of the kernel discriminants.
 
 X, y = load_breast_cancer(return_X_y=True)
 gammas = [0.003, 0.01, 0.03]
@@ -94,7 +94,7 @@ for name, model in models.items():
     print(f"{name:>35}: {scores.mean():.3f}")
 
 # %%
-# Two classes have a single discriminant:
+# Plot the single discriminant of the two classes:
 
 Z = StandardScaler().fit_transform(X)
 kda = KernelDiscriminantAnalysis(priors="uniform")

@@ -4,7 +4,7 @@ Kernel discriminant analysis of large data with landmarks
 
 Exact kernel discriminant analysis computes the kernel of all pairs of samples. With
 ``solver="nystroem"``, only the kernel of all samples with some landmarks is computed.
-The figure compares the accuracy and the time of fit for several numbers of landmarks.
+The figure shows the accuracy and the time of ``fit`` for several numbers of landmarks.
 """
 
 from time import perf_counter

@@ -1,12 +1,12 @@
 """
-A stream that drifts
-====================
+Online learning on a drifting stream
+====================================
 
-Sensors send samples for as long as they run, and what tells the classes apart moves
-slowly. Filters are learnt from the first batches and kept, or updated by all samples so
-far with :meth:`~skgeom.SQFA.partial_fit`, or by the recent ones only. For the last,
-:meth:`~skgeom.ClassStatistics.decay` reduces the weights of the old samples before new
-ones are added.
+In this stream, the directions that separate the classes change slowly. The example
+compares three strategies: filters of the first batch, filters that
+:meth:`~skgeom.SQFA.partial_fit` updates with all samples so far, and filters of recent
+samples. For recent samples, :meth:`~skgeom.ClassStatistics.decay` reduces the weights
+of old samples before a new batch is added.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,8 @@ from skgeom import SQFA, ClassStatistics, GaussianClassifier
 N_FEATURES, N_CLASSES, ROWS, N_BATCHES = 12, 3, 300, 40
 
 # %%
-# Each class varies most along a direction of its own. These directions turn into other
-# ones, by a right angle over the whole stream.
+# Each class has the largest variance along its own direction. The directions rotate by
+# a right angle over the whole stream.
 
 rng = np.random.default_rng(1)
 
@@ -37,7 +37,7 @@ def batch(time):
 
 
 # %%
-# Only the statistics of the features are needed to classify.
+# The classifier requires only the statistics of the features.
 
 
 def classify(sqfa, X):
@@ -46,9 +46,10 @@ def classify(sqfa, X):
 
 
 # %%
-# Every batch is classified by the filters of the batches before, and learnt then. A
-# search that starts from the last filters is a short one. With nine tenths of the
-# weights in each step, a batch counts a third after ten more.
+# Each batch is classified with the filters of the earlier batches and then used for
+# training. An optimization that starts from the last filters needs few iterations. With
+# a decay of 0.9 per batch, the weight of a batch is about one third after ten further
+# batches.
 
 filters = SQFA(3, distance="hellinger", random_state=0)
 X, y = batch(0)

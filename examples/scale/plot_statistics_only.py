@@ -1,10 +1,10 @@
 """
-Filters and a classifier without samples
-========================================
+Learn filters and a classifier from class statistics
+====================================================
 
-Three sites record data that must not leave them. Each sends a file of class statistics.
-The merged statistics are sufficient to learn filters, to compare the classes, to
-compute the error of the best classifier, and to train a classifier.
+Three sites record data that must not leave the sites. Each site sends a file of class
+statistics. The merged statistics are sufficient to learn filters, to compare the
+classes, to compute the Bayes error, and to train a classifier.
 """
 
 import pickle
@@ -19,8 +19,8 @@ from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
 from skgeom.plotting import ClassEllipsesDisplay
 
 # %%
-# Each site saves a file. It contains counts, means and covariances of the classes, and
-# is no pickle. The last samples are kept for a test.
+# Each site saves a file with the counts, means and covariances of the classes, without
+# pickle. The last samples are kept for the test.
 
 X, y = load_digits(return_X_y=True)
 X_test, y_test = X[1500:], y[1500:]
@@ -30,8 +30,8 @@ for site in range(3):
     ClassStatistics.from_data(X[rows], y[rows]).save(folder / f"site{site}.npz")
 
 # %%
-# The files are merged in any order. A list of statistics is a list of folds: the
-# regularization is selected by the parts that are held out.
+# The files can be merged in any order. Each element of a list of statistics is one
+# fold: held-out parts select the regularization.
 
 parts = [ClassStatistics.load(path) for path in sorted(folder.glob("*.npz"))]
 statistics = ClassStatistics.merge(parts)
@@ -40,8 +40,8 @@ sqfa = SQFA(4, distance="hellinger", random_state=0).fit_statistics(parts)
 print(f"Regularization: {sqfa.regularization_:.3g}")
 
 # %%
-# The statistics of the features follow from those of the samples. Two digits that are
-# close to each other are confused most.
+# The statistics of the features are computed from the statistics of the samples. A
+# classifier confuses the digits with the smallest distance most often.
 
 features = statistics.project(sqfa.components_)
 distances = sqfa.class_distances() + np.eye(10)
@@ -52,8 +52,8 @@ print(
 )
 
 # %%
-# A classifier is trained by the same statistics, and stored with the filters. Only now
-# samples are needed, to test it.
+# Train a classifier with the same statistics, and store it with the filters. Only the
+# test requires samples.
 
 classifier = GaussianClassifier().fit_statistics(features)
 path = folder / "model.pickle"
@@ -62,7 +62,7 @@ filters, stored = pickle.loads(path.read_bytes())
 print(f"Test accuracy: {stored.score(filters.transform(X_test), y_test):.3f}")
 
 # %%
-# The ellipses of the classes are known without any sample.
+# Plot the class ellipses from the statistics.
 
 ClassEllipsesDisplay.from_statistics(features)
 plt.show()

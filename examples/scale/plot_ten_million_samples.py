@@ -1,17 +1,18 @@
 """
-Ten million samples
-===================
+Large data: ten million samples with Dask or blocks
+===================================================
 
-Filters and a quadratic classifier of data that need never be in memory together. The
-data are written to files, block by block, and learnt from in two ways: by Dask, with a
-progress bar, and by a plain loop. Both read each block once, and give the same filters.
+This example learns filters and a quadratic classifier from data that do not fit in
+memory. It writes the data to files, block by block, and computes the class statistics
+in two ways: with Dask and a progress bar, and with a loop. Both ways read each block
+once and compute the same filters.
 
-This page is built with 100,000 samples. With the number as an argument, ::
+This page is built with 100,000 samples. With the number of samples as an argument, ::
 
     python plot_ten_million_samples.py 10000000
 
-writes 2 GB to a temporary folder, and needs no more memory than for the 100,000: a few
-blocks of 4 MB, and the covariances of the classes.
+writes 2 GB to a temporary folder, and needs no more memory than with 100,000 samples: a
+few blocks of 4 MB, and the class covariances.
 """
 
 import sys
@@ -32,9 +33,9 @@ N_SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 N_CLASSES, N_FEATURES, ROWS = 5, 50, 20_000
 
 # %%
-# The samples of a class are Gaussian. The classes differ a little in their means, and
-# more in the directions along which they vary: each one has two of its own, hidden
-# among fifty features.
+# The samples of a class are Gaussian. The class means differ slightly. The class
+# covariances differ more: each class has a large variance along its own two of fifty
+# features.
 
 rng = np.random.default_rng(0)
 means = 0.3 * rng.normal(size=(N_CLASSES, N_FEATURES))
@@ -64,9 +65,9 @@ for start in range(0, N_SAMPLES, ROWS):
 print(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.0f} MB")
 
 # %%
-# Dask arrays of the files. Nothing is read yet. (Of parquet files,
-# ``dask.dataframe.read_parquet`` makes a data frame, which goes into the same
-# estimators; of zarr, ``dask.array.from_zarr`` makes an array.)
+# Create Dask arrays of the files; no file is read yet. (For Parquet files,
+# ``dask.dataframe.read_parquet`` returns a data frame, which the estimators also
+# accept; for Zarr, ``dask.array.from_zarr`` returns an array.)
 
 blocks = [dask.delayed(load)(path) for path in paths]
 rows = [min(ROWS, N_SAMPLES - start) for start in range(0, N_SAMPLES, ROWS)]
@@ -85,10 +86,9 @@ y = da.concatenate(
 print(X)
 
 # %%
-# One pass over the files makes the statistics of the classes, each block in a task of
-# its own, and brings along the 10,000 samples by which the regularisation is chosen.
-# The search for the filters needs nothing else, and neither does the classifier: the
-# Gaussians of the features are known already.
+# One pass over the files computes the class statistics, with one task per block, and
+# reads the 10,000 samples that select the regularization. The optimization of the
+# filters and the classifier require no further pass.
 
 sqfa = SQFA(10, distance="hellinger", random_state=0)
 with ProgressBar(minimum=1):  # of what takes longer than a second
@@ -96,8 +96,8 @@ with ProgressBar(minimum=1):  # of what takes longer than a second
 classifier = GaussianClassifier().fit_statistics(sqfa.statistics_)
 
 # %%
-# Features and predictions are lazy arrays. Computing the accuracy reads the files once
-# more, and keeps one number of each.
+# Features and predictions are lazy arrays. The accuracy is computed in one more pass
+# over the files.
 
 predicted = classifier.predict(sqfa.transform(X))
 with ProgressBar(minimum=1):
@@ -105,16 +105,17 @@ with ProgressBar(minimum=1):
 print(f"Accuracy: {accuracy:.3f}")
 
 # %%
-# On a cluster, nothing changes but that a client is made first: it takes over what Dask
-# computes. A worker that dies costs time only. ::
+# On a cluster, create a client first. The code is otherwise the same, and a failed
+# worker does not change the result. ::
 #
 #     from distributed import Client
 #
 #     client = Client("address-of-the-scheduler:8786")
 #     sqfa.fit(X, y)
 #
-# Without Dask, anything that yields the blocks will do: the statistics are the same.
-# They alone cannot tell the best regularisation, so it is given.
+# Without Dask, use any iterable of blocks: the statistics are the same. Statistics
+# alone do not suffice to select the regularization by held-out samples, so the value of
+# the first fit is used.
 
 statistics = ClassStatistics.from_blocks(load(path) for path in paths)
 again = clone(sqfa).set_params(regularization=sqfa.regularization_)
@@ -123,7 +124,7 @@ print(statistics)
 print(f"Objectives: {sqfa.objective_:.6f} and {again.objective_:.6f}")
 
 # %%
-# The classes, as Gaussians of the first two features.
+# Plot the classes as Gaussians of the first two features.
 
 ClassEllipsesDisplay.from_statistics(sqfa.statistics_)
 plt.show()

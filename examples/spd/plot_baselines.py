@@ -2,12 +2,12 @@
 Comparison of twelve classifiers of SPD matrices
 ================================================
 
-Two sets of 10 x 10 matrices from the paper of PLRSQ. The classes of SynI differ in
-their eigenvectors and eigenvalues, the classes of SynII in their eigenvalues alone. The
-classifiers model each class by one mean, by several clusters, by linear decision
-boundaries in the tangent space, or by a kernel. Most of them are pipelines of
-scikit-learn and pyriemann. :class:`~skgeom.baselines.ClusterClassifier` turns a
-clusterer into a classifier.
+The data are two sets of 10 x 10 matrices from the paper of PLRSQ. The classes of SynI
+differ in their eigenvectors and eigenvalues, the classes of SynII in their eigenvalues
+only. The classifiers model each class by one mean, by several clusters, by linear
+decision boundaries in the tangent space, or by a kernel. Most of them are pipelines of
+scikit-learn and pyriemann. :class:`~skgeom.baselines.ClusterClassifier` classifies
+samples by the clusters of any clusterer.
 """
 
 import matplotlib.pyplot as plt
@@ -55,7 +55,7 @@ models = {
 }
 
 # %%
-# Accuracy in 3-fold cross-validation, with 40 matrices per class.
+# Plot the accuracy in 3-fold cross-validation, with 40 matrices per class.
 
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
 place = np.arange(len(models))

@@ -2,11 +2,12 @@
 Direction of a travelling wave from complex cross-spectra
 =========================================================
 
-A wave passes an array of sensors, from left to right or from right to left. Every
-sensor has the same power in both cases, and every pair of them the same covariance:
-only the sign of the phase between two sensors differs. It is in the imaginary parts of
-the cross-spectrum, a complex matrix. :func:`~skgeom.geometry.real_embedding` makes a
-real matrix of it, twice as large, for any estimator of real ones.
+A wave passes an array of sensors, from left to right or from right to left. The powers
+of the sensors and the covariances of all pairs of sensors are equal in both cases: only
+the sign of the phase between two sensors differs. The imaginary part of the
+cross-spectrum, a complex matrix, contains this phase.
+:func:`~skgeom.geometry.real_embedding` maps the complex matrix to a real matrix of
+twice the size, for any estimator of real matrices.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -25,7 +26,8 @@ time = np.arange(N_TIMES) / 200  # seconds
 directions = np.array(["leftwards", "rightwards"])
 
 # %%
-# A wave of about 10 Hz reaches each sensor 8 ms after its neighbour, in noise.
+# Simulate a wave of about 10 Hz that reaches each sensor 8 ms after its neighbor, with
+# noise.
 
 
 def record(direction):
@@ -50,11 +52,12 @@ panels[0].set_ylabel("sensor (smoothed)")
 plt.show()
 
 # %%
-# Real and complex
-# ----------------
+# Accuracy with real and complex covariances
+# ------------------------------------------
 #
-# The analytic signal has the phase of a sensor at each time, as a complex number. Its
-# covariances are the cross-spectra. Their real parts do not tell the directions apart.
+# The complex values of the analytic signal contain the phase of each sensor at each
+# time. The covariances of the analytic signals are the cross-spectra. The real parts of
+# the cross-spectra do not separate the directions.
 
 analytic = hilbert(trials)
 spectra = analytic @ analytic.conj().mT / N_TIMES
@@ -63,12 +66,12 @@ for name, X in {"real": spectra.real, "complex": real_embedding(spectra)}.items(
     print(f"{name:8s} {X.shape}  accuracy {scores.mean():.3f}")
 
 # %%
-# The phases of the prototypes
-# ----------------------------
+# Phases of the prototypes
+# ------------------------
 #
-# A prototype of embedded matrices is an embedded matrix itself, so it can be read as a
-# complex one. The phase of its entry i, k says how much later the wave reaches sensor
-# k than sensor i.
+# A prototype of embedded matrices is an embedded matrix, too, and can be converted to a
+# complex matrix. The phase of its entry i, k is the delay of the wave between the
+# sensors i and k.
 
 model = PLRSQ().fit(real_embedding(spectra), y)
 prototypes = (

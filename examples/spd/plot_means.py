@@ -3,8 +3,8 @@ Geometric and arithmetic means of covariance matrices
 =====================================================
 
 The arithmetic mean of covariance matrices has a larger determinant than the matrices
-(swelling). The geometric mean of the affine-invariant distance does not swell, and
-changes with the coordinates as the matrices do.
+(swelling). The geometric mean, which minimizes affine-invariant distances, does not
+swell. A linear map of the coordinates transforms the geometric mean like the matrices.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,9 @@ for name, mean in means.items():
     print(f"{name:10s} mean squared distance {np.mean(distances**2):.3f}")
 
 # %%
-# Each matrix is drawn as an ellipse, in the coordinates as they are, and whitened by
-# the geometric mean, which becomes the unit circle.
+# Each matrix is drawn as an ellipse, in the original coordinates (left) and in
+# coordinates whitened with the geometric mean (right), in which the geometric mean is
+# the unit circle.
 
 angles = np.linspace(0, 2 * np.pi, 100)
 circle = np.stack([np.cos(angles), np.sin(angles)])
@@ -43,18 +44,18 @@ for panel, change in zip(panels, [np.eye(2), inverse_root], strict=True):
     for (name, mean), colour in zip(means.items(), ["C1", "C0"], strict=True):
         panel.plot(*(sqrtm(change @ mean @ change) @ circle), colour, lw=3, label=name)
     panel.set(aspect="equal", xlim=(-3, 3), ylim=(-3, 3))
-panels[0].set_title("as they are")
+panels[0].set_title("original coordinates")
 panels[1].set_title("whitened")
 panels[0].legend()
 plt.show()
 
 # %%
-# What the distance measures
-# --------------------------
+# Affine-invariant distance and generalized eigenvalues
+# -----------------------------------------------------
 #
-# The affine-invariant distance of two matrices is made of the ratios of their variances
-# in the directions where these are extreme, the generalised eigenvalues: it is the norm
-# of their logarithms. Neither changes with the coordinates.
+# The generalized eigenvalues of two matrices are the extreme ratios of their variances.
+# The affine-invariant distance is the norm of the logarithms of the generalized
+# eigenvalues. Neither the eigenvalues nor the distance depends on the coordinates.
 
 mean = means["geometric"]
 ratios = generalized_eigenvalues(X[0], mean)
@@ -66,11 +67,11 @@ moved, moved_mean = change @ X[0] @ change.T, change @ mean @ change.T
 print("in other coordinates:", generalized_eigenvalues(moved, moved_mean).round(3))
 
 # %%
-# The tangent space
-# -----------------
+# Tangent space
+# -------------
 #
-# Logarithms of whitened matrices are ordinary symmetric matrices: they may be added,
-# and classified by linear methods. The exponential leads back.
+# Logarithms of whitened matrices form a vector space of symmetric matrices, so linear
+# classifiers apply. The matrix exponential is the inverse map.
 
 tangent = logm(whiten(X, means["geometric"]))
 print("mean of the tangent vectors:", np.abs(tangent.mean(axis=0)).max().round(8))

@@ -33,8 +33,8 @@ def outline(axis, matrix, **style):
 
 
 # %%
-# Samples (thin) and the prototype of each class (thick) for four metrics. Euclidean
-# prototypes are large, because large matrices dominate the mean.
+# The plots show samples (thin) and the prototype of each class (thick) for four
+# metrics. Euclidean prototypes are large, because large matrices dominate the mean.
 
 metrics = ["riemann", "logeuclid", "logdet", "euclid"]
 figure, panels = plt.subplots(2, 2, figsize=(7, 7), layout="constrained")
@@ -50,14 +50,14 @@ for panel, metric in zip(panels.flat, metrics, strict=True):
 plt.show()
 
 # %%
-# How prototypes move
-# -------------------
+# Animation of stochastic training
+# --------------------------------
 #
 # Three prototypes start at the identity matrix. Stochastic steps move each prototype
-# towards samples of its class, and away from samples of different classes. Left: a
-# matrix is a point of a disc, the cone of positive definite matrices seen along its
-# axis. Circles are at the center, narrow ellipses near the edge, and the angle is twice
-# the angle of the ellipse.
+# towards samples of its class, and away from samples of different classes. The left
+# plot shows each matrix as a point of a disc, the projection of the cone of positive
+# definite matrices along its axis. Circles are at the center, narrow ellipses near the
+# edge. The angle of a point is twice the angle of its ellipse.
 
 
 def disc(matrices):

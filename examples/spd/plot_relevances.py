@@ -3,8 +3,8 @@ Feature relevances with GMLVQ
 =============================
 
 :class:`~skgeom.GMLVQ` learns one prototype per class and a metric. The diagonal of the
-metric contains the relevance of each feature. :class:`~skgeom.RSLVQ` has prototypes in
-the Euclidean metric, for comparison.
+metric contains the relevance of each feature. The baseline is :class:`~skgeom.RSLVQ`,
+which uses the Euclidean metric.
 """
 
 import matplotlib.pyplot as plt
@@ -27,10 +27,10 @@ for name, lvq in {
     print(f"{name:14s}  accuracy in five folds {scores.mean():.1%}")
 
 # %%
-# The learned metric is not always more accurate, but it can be interpreted.
+# The learned metric does not always increase the accuracy, but it can be interpreted.
 #
-# The relevances
-# --------------
+# Feature relevances
+# ------------------
 #
 # The features are ten measurements of cell nuclei, each as mean, standard error and
 # worst value. The relevances sum to one. Few measurements have large relevances.

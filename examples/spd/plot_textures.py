@@ -2,8 +2,8 @@
 Texture classification with region covariances
 ==============================================
 
-:class:`~skgeom.RegionCovariance` describes an image of any size by the covariance of
-the features of its pixels: intensity and derivatives. Prototypes classify the
+:class:`~skgeom.RegionCovariance` computes a descriptor of an image of any size: the
+covariance of pixel features, such as intensity and derivatives. Prototypes classify the
 covariance matrices.
 """
 
@@ -38,11 +38,11 @@ for column, kind in zip(panels.T, kinds, strict=True):
 plt.show()
 
 # %%
-# The descriptors
-# ---------------
+# Region covariance descriptors
+# -----------------------------
 #
-# The covariance of intensity and of its first derivatives, 3 x 3. The deviations of the
-# derivatives alone nearly tell the classes apart: how strong they are, and which way.
+# The descriptors are the 3 x 3 covariances of the intensity and its first derivatives.
+# The standard deviations of the two derivatives nearly suffice to separate the classes.
 
 features = ["I", "|I_x|", "|I_y|"]
 descriptor = RegionCovariance(features, regularization=1e-6)
@@ -56,8 +56,8 @@ axis.legend()
 plt.show()
 
 # %%
-# The classifiers
-# ---------------
+# Classification accuracy
+# -----------------------
 
 for name, classifier in {"class means": mdrm(), "prototypes": PLRSQ()}.items():
     model = make_pipeline(RegionCovariance(features, regularization=1e-6), classifier)

@@ -58,9 +58,9 @@ X = np.concatenate([record(y[person == p]) for p in range(N_PEOPLE)])
 new = person == N_PEOPLE - 1
 
 # %%
-# Left: two principal components of the matrix logarithms separate subjects. Right:
-# after re-centering, the scores of a model that was trained on four subjects separate
-# the movements of the fifth subject.
+# In the left plot, two principal components of the matrix logarithms separate the
+# subjects. In the right plot, after re-centering, the scores of a model that was
+# trained on four subjects separate the movements of the fifth subject.
 
 Z = Recentering().fit_transform(X, domain=person)
 model = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
@@ -82,7 +82,8 @@ axes[1].legend()
 axes[1].set(title="re-centered: scores (x: new subject)", xticks=[], yticks=[])
 
 # %%
-# Accuracy with re-centering, with adaptation, and with online updates after each trial.
+# Print the accuracy with re-centering, with adaptation, and with online updates after
+# each trial.
 
 session = ["new"] * int(new.sum())
 print(f"re-centered: {model.score(X[new], y[new], domain=session):.1%}")
@@ -97,11 +98,12 @@ last = np.mean(correct[-50:])
 print(f"online:      {np.mean(correct):.1%}, last 50 trials {last:.1%}")
 
 # %%
-# First row: for each movement, the spatial filter whose output power is smallest in the
-# adapted class mean. A filter of re-centered signals is multiplied by :math:`M^{-1/2}`,
-# with the mean M of the subject. Second row: the activation patterns show where the
-# weaker rhythm is, over the motor area of the opposite hemisphere for a hand. The
-# weights of the filters also suppress different rhythms, so they do not show it.
+# The first row shows, for each movement, the spatial filter with the smallest output
+# power in the adapted class mean. A filter of re-centered signals is multiplied by
+# :math:`M^{-1/2}`, with the mean M of the subject. The second row shows the activation
+# patterns: the weaker rhythm is over the motor area, of the opposite hemisphere for a
+# hand. The weights of the filters do not show its location, because they also suppress
+# different rhythms.
 
 mean = model.recentering_.means_[None]
 values, vectors = np.linalg.eigh(mean)

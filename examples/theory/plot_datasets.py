@@ -2,8 +2,9 @@
 Generators and fetchers of data sets
 ====================================
 
-The generators of :mod:`skgeom.datasets`, and how to fetch the data of the papers. Toy
-problems are samples, or exact statistics for fits without samples.
+This page plots the output of the generators in :mod:`skgeom.datasets`, and explains how
+to fetch the data of the papers. Toy problems are available as samples, or as exact
+statistics for fits without samples.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +23,8 @@ from skgeom.plotting import ClassEllipsesDisplay
 # Gaussian classes
 # ----------------
 #
-# Two toy problems of the paper of SQFA, and samples of one. Ellipses are one standard
-# deviation.
+# Plot two toy problems of the paper of SQFA, and samples of one problem. Ellipses show
+# one standard deviation.
 
 toy = sqfa_toy_statistics("means")
 X, y = make_gaussian_classes(toy, n_per_class=200, random_state=0)
@@ -40,8 +41,8 @@ plt.show()
 # SPD matrices
 # ------------
 #
-# Symmetric positive definite matrices scattered around the class means, as ellipses,
-# and the eigenvalues of the 10 x 10 matrices of SynI and SynII, by class.
+# Plot symmetric positive definite matrices around their class means, as ellipses, and
+# the eigenvalues of the 10 x 10 matrices of SynI and SynII, by class.
 
 made = make_spd_classes(3, 12, 2, dispersion=0.4, random_state=0)
 angles = np.linspace(0, 2 * np.pi, 80)
@@ -62,7 +63,7 @@ plt.show()
 # Videos of moving surfaces
 # -------------------------
 #
-# Natural images that move at three speeds, as images of space and time.
+# Plot videos of natural images that move at three speeds, as images of space and time.
 
 videos = make_speed_videos(speeds=[-4, 0, 4], n_per_speed=30, random_state=2)
 figure, panels = plt.subplots(1, 3, figsize=(8, 2.9), layout="constrained")
@@ -81,10 +82,11 @@ plt.show()
 #
 # Fetchers look for a file in the folder that the environment variable ``SKGEOM_DATA``
 # names. :func:`~skgeom.datasets.fetch_mnist`, :func:`~skgeom.datasets.fetch_heart` and
-# :func:`~skgeom.datasets.fetch_pima` download missing files by scikit-learn. The files
-# of :func:`~skgeom.datasets.fetch_svhn` must be downloaded by hand, and the files of
-# :func:`~skgeom.datasets.fetch_eth80` and :func:`~skgeom.datasets.fetch_bci_iv_2a` must
-# be computed; the error says how. The interface is the same (this is not run here)::
+# :func:`~skgeom.datasets.fetch_pima` download missing files with scikit-learn. The
+# files of :func:`~skgeom.datasets.fetch_svhn` must be downloaded manually, and the
+# files of :func:`~skgeom.datasets.fetch_eth80` and
+# :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed; the error message explains
+# how. All fetchers have the same interface (this page does not run the code)::
 #
 #     from skgeom.datasets import fetch_heart, fetch_mnist
 #

@@ -3,8 +3,8 @@ Effect of the regularization on the accuracy
 ============================================
 
 ``regularization`` is the variance that SQFA adds to the covariance of the filter
-outputs. Too small values overfit the training samples, and too large values ignore
-small differences. The automatic value is selected in ``fit``.
+outputs. Small values lead to overfitting, and large values suppress small differences
+between classes. ``fit`` selects the automatic value.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# Accuracy of a quadratic classifier on nine filters, for a range of values and for the
-# automatic value.
+# Plot the accuracy of a quadratic classifier on nine filters, for a range of values and
+# for the automatic value.
 
 
 def scores(regularization):

@@ -2,10 +2,10 @@
 Class distances and the Bayes error
 ===================================
 
-How well do distances between two Gaussians predict the accuracy of a classifier? The
-accuracy of the best possible classifier is computed here by numerical integration, and
-compared with the Fisher-Rao, Hellinger and Bhattacharyya distances, as in appendices A
-and C of Herrera-Esposito and Burge (2025).
+This example compares distances between two Gaussians with the accuracy of the optimal
+classifier, which is computed by numerical integration. The distances are Fisher-Rao,
+Hellinger and Bhattacharyya, as in appendices A and C of Herrera-Esposito and Burge
+(2025).
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -18,13 +18,13 @@ from skgeom import ClassStatistics, bayes_error
 from skgeom.geometry import distance_calvo_oller
 
 # %%
-# Centred Gaussians on the line
-# -----------------------------
+# One-dimensional Gaussians with equal means
+# ------------------------------------------
 #
-# One class has variance 1 and the other :math:`\sigma^2`. For equal means, the
-# Calvo-Oller distance is the Fisher-Rao distance, here
-# :math:`|\log \sigma^2| / \sqrt 2`. The log odds of a correct answer,
-# log(accuracy / error), are close to a straight line as well.
+# The first class has variance 1, the second class :math:`\sigma^2`. For equal means,
+# the Calvo-Oller distance is the Fisher-Rao distance, here
+# :math:`|\log \sigma^2| / \sqrt 2`. The log odds of a correct prediction, the logarithm
+# of accuracy / error, are close to a straight line as well.
 
 log_variances = np.linspace(-3, 3, 61)
 x = np.linspace(-150, 150, 300_001)
@@ -46,15 +46,16 @@ for axis, values, label in zip(
 plt.show()
 
 # %%
-# Centred Gaussians in the plane
-# ------------------------------
+# Two-dimensional Gaussians with equal means
+# ------------------------------------------
 #
-# One class has the identity as its covariance, the other
-# :math:`\operatorname{diag}(\sigma_1^2, \sigma_2^2)`. The level sets of the Fisher-Rao
-# distance are circles in the logarithms, and those of the other two are nearly so: for
-# all three, a variance and its inverse are equally far from 1. This is not quite true
-# for the accuracy: it is higher for two variances that both grow than for one that
-# grows and one that shrinks.
+# The covariance of the first class is the identity, the covariance of the second class
+# is :math:`\operatorname{diag}(\sigma_1^2, \sigma_2^2)`. The level sets of the
+# Fisher-Rao distance are circles in the logarithms of the variances. The level sets of
+# the Hellinger and Bhattacharyya distances are nearly circles: for all three distances,
+# a variance and its inverse are equally far from 1. The accuracy has this symmetry only
+# approximately: it is higher if both variances increase than if one variance increases
+# and one decreases.
 
 log_variances = np.linspace(-1.5, 1.5, 41)
 first, second = np.meshgrid(log_variances, log_variances)
@@ -90,9 +91,10 @@ plt.show()
 # With a common covariance, all distances are functions of the Mahalanobis distance M of
 # the means: :math:`\sqrt 2 \operatorname{arccosh}(1 + M^2 / 4)` for Fisher-Rao,
 # :math:`M^2 / 8` for Bhattacharyya and :math:`\sqrt{1 - e^{-M^2 / 8}}` for Hellinger.
-# For classes that are far apart already, the Bhattacharyya distance grows fastest, and
-# the Hellinger distance hardly grows. So maximising the mean over many pairs pulls the
-# farthest classes further apart with the former, and the closest ones with the latter.
+# For well-separated classes, the Bhattacharyya distance grows fastest, and the
+# Hellinger distance hardly grows. Maximizing the mean distance over many pairs
+# therefore separates the most distant classes further with the Bhattacharyya distance,
+# and the closest classes with the Hellinger distance.
 
 mahalanobis = np.linspace(0, 10, 201)
 curves = {
@@ -111,10 +113,10 @@ plt.show()
 # Many dimensions
 # ---------------
 #
-# No grid of points fills eight dimensions. :func:`~skgeom.bayes_error` integrates along
-# rays instead. In one dimension it agrees with the sum over the grid, and here it gives
-# the accuracy for 80 pairs of random Gaussians. Above each panel: the rank correlation
-# of the distance and the accuracy.
+# In eight dimensions, integration on a grid of points is not feasible.
+# :func:`~skgeom.bayes_error` integrates along rays instead. In one dimension its result
+# agrees with the sum over the grid. The figure shows the accuracy for 80 pairs of
+# random Gaussians. The titles are the rank correlations of distance and accuracy.
 
 
 def random_pair(n=8):

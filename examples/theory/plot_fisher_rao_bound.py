@@ -2,10 +2,10 @@
 Calvo-Oller bound compared with the Fisher-Rao distance
 =======================================================
 
-SQFA maximises a lower bound of the Fisher-Rao distance, because the distance itself has
-no closed form. This page shows how far the bound is below the distance: for Gaussians
-of equal covariance, as in figure 9 of Herrera-Esposito and Burge (2025), and for pairs
-of random Gaussians, whose distances are computed numerically.
+SQFA maximizes the Calvo-Oller lower bound of the Fisher-Rao distance, because the
+distance has no closed form. This page compares the bound with the distance for
+Gaussians of equal covariance, as in figure 9 of Herrera-Esposito and Burge (2025), and
+for pairs of random Gaussians, whose distances are computed numerically.
 """
 
 import matplotlib.pyplot as plt
@@ -24,9 +24,9 @@ from skgeom.geometry import (
 # Equal covariances
 # -----------------
 #
-# Both distances depend only on the Mahalanobis distance of the means, up to 20 here,
-# where the Gaussians overlap in less than one part in :math:`10^{20}`. No classifier
-# needs a distance of 20.
+# Bound and distance depend only on the Mahalanobis distance of the means. The largest
+# value in the figure is 20, for which the Gaussians overlap in less than one part in
+# :math:`10^{20}`. Classifiers do not require larger distances.
 
 mahalanobis = np.linspace(0, 20, 101)
 means = mahalanobis[:, None] * [1.0, 0.0]
@@ -37,8 +37,8 @@ exact = distance_fisher_rao_equal_covariance(np.zeros(2), means, np.eye(2))
 # Random Gaussians
 # ----------------
 #
-# Three groups of pairs, whose means spread more and more. The bound is exact for equal
-# means, and closer the less the means differ compared with the covariances.
+# Three groups of pairs have means with increasing variance. The bound is exact for
+# equal means. It is tighter if the means differ less, relative to the covariances.
 
 rng = np.random.default_rng(0)
 samples = {}
@@ -53,7 +53,7 @@ figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
 panels[0].plot(exact, bound, label="Calvo-Oller bound")
 panels[0].set_title("Equal covariances")
 for spread, (distance, lower) in samples.items():
-    panels[1].scatter(distance, lower, s=6, label=f"means spread by {spread}")
+    panels[1].scatter(distance, lower, s=6, label=f"mean scale {spread}")
 panels[1].set_title("Random Gaussians in 4 dimensions")
 for axis in panels:
     limit = axis.get_xlim()[1]
@@ -63,20 +63,22 @@ for axis in panels:
 plt.show()
 
 # %%
-# At the end of the curve on the left, the bound is still most of the distance:
+# Print the bound and the distance at two points of the curve, and the smallest ratio of
+# each group of random pairs:
 
 print(f"M = 5:  {bound[25]:.3f} of {exact[25]:.3f}")
 print(f"M = 20: {bound[-1]:.3f} of {exact[-1]:.3f}")
 for spread, (distance, lower) in samples.items():
-    print(f"means spread by {spread}: at least {(lower / distance).min():.1%}")
+    print(f"mean scale {spread}: ratio at least {(lower / distance).min():.1%}")
 
 # %%
-# Where the bound comes from
-# --------------------------
+# Embedding of Gaussians in SPD matrices
+# --------------------------------------
 #
 # A Gaussian of m variables is embedded as a positive definite matrix of order m + 1.
-# The bound is the affine-invariant distance of two such matrices, over the root of two:
-# the shortest way in the larger space, which may leave the Gaussians.
+# The bound is the affine-invariant distance of two embedded Gaussians, divided by the
+# square root of two. It is the length of the shortest path of positive definite
+# matrices, which need not be embedded Gaussians.
 
 mean, covariance, other_mean, other = (values[0] for values in pairs)
 embedded = calvo_oller_embedding(mean, covariance)
@@ -86,12 +88,12 @@ print(f"of the embedded Gaussians: {distance:.6f}")
 print(f"the bound:                 {samples[3.0][1][0]:.6f}")
 
 # %%
-# A bound from above
-# ------------------
+# Upper bound for independent variables
+# -------------------------------------
 #
-# If the variables are independent in both Gaussians, the shortest way through Gaussians
-# of independent variables is known in closed form. It is a little longer than the
-# shortest way through all Gaussians. The distance lies between the two.
+# If the variables are independent in both Gaussians, the length of the shortest path of
+# Gaussians with independent variables has a closed form. This length is an upper bound
+# of the Fisher-Rao distance, and slightly larger than the distance.
 
 means = 1.5 * rng.normal(size=(2, 200, 4))
 variances = rng.chisquare(8, size=(2, 200, 4)) / 8
@@ -103,6 +105,6 @@ figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
 axis.scatter(exact, upper / exact, s=8, color="C1", label="independent variables")
 axis.scatter(exact, lower / exact, s=8, color="C0", label="Calvo-Oller bound")
 axis.axhline(1, color="black", ls="--", lw=0.8)
-axis.set(xlabel="Fisher-Rao distance", ylabel="relative to it")
+axis.set(xlabel="Fisher-Rao distance", ylabel="ratio to the Fisher-Rao distance")
 axis.legend()
 plt.show()

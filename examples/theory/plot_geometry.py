@@ -2,8 +2,8 @@
 Geodesics of Gaussians and covariance matrices
 ==============================================
 
-The geometry of the objectives: one-dimensional Gaussians are points of a curved
-surface, and covariance matrices are points of a cone.
+The objectives of SQFA are distances on two manifolds: one-dimensional Gaussians are
+points of a curved surface, and covariance matrices are points of a cone.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -23,10 +23,10 @@ from skgeom.geometry import (
 # --------------------------
 #
 # The coordinates are mean and standard deviation. In the Fisher-Rao metric, the same
-# step is shorter where the deviation is large, because wide Gaussians are harder to
-# distinguish. The geodesic between two Gaussians is therefore an arc through wide
-# Gaussians. The logarithm is its velocity at the first Gaussian, and the exponential
-# map follows a velocity.
+# step is shorter if the standard deviation is large, because wide Gaussians are harder
+# to distinguish. The geodesic between two Gaussians is therefore an arc through wide
+# Gaussians. The logarithm is the velocity of the geodesic at the first Gaussian, and
+# the exponential map is the end point of the geodesic with a given velocity.
 
 
 def geodesic(a, b, n_points=60):

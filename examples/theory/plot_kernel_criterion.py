@@ -3,11 +3,12 @@ Total or between-class criterion of kernel discriminant analysis
 ================================================================
 
 The ratio of kernel discriminant analysis can have the total or the between-class
-variance in its numerator. Without regularisation they are equivalent: one ratio is the
-other plus one. With regularisation, the total variance favours directions in which the
-data vary much, whether or not the classes differ. With a heavy penalty the
-discriminants are close to kernel principal components. With the between-class criterion
-they are close to the differences of the class means instead.
+variance in its numerator. Without regularization both criteria are equivalent: the
+total ratio is the between-class ratio plus one. With regularization, the total
+criterion prefers directions of large variance, whether or not the classes differ. For a
+large penalty, the discriminants of the total criterion are close to kernel principal
+components, and the discriminants of the between-class criterion are close to the
+differences of the class means.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +18,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from skgeom import KernelDiscriminantAnalysis
 
 # %%
-# Two long, parallel bands, one per class. The classes differ across the bands, and most
-# of the variance is along them.
+# Each class is a long band; the bands are parallel. The classes differ across the
+# bands, and most of the variance is along the bands.
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 150)
@@ -43,9 +44,9 @@ for row, criterion in zip(axes, ["total", "between"], strict=True):
 plt.show()
 
 # %%
-# The fraction of the variance of the first discriminant that is within the classes,
-# over the regularisation. If it is near one, the discriminant does not separate the
-# classes: it is then the function along the bands, and not the one across them.
+# Plot the within-class fraction of the variance of the first discriminant against the
+# regularization. If the fraction is near one, the discriminant varies along the bands
+# and does not separate the classes.
 
 values = np.logspace(-6, 2, 25)
 K = rbf_kernel(X, gamma=0.1)

@@ -2,8 +2,8 @@
 Convergence of Riemannian optimizers
 ====================================
 
-Three optimizers minimize the same cost over unit-norm columns: the distance to a matrix
-that is multiplied by an ill-conditioned matrix. :class:`~skgeom.optim.RiemannianLBFGS`
+Three optimizers minimize the same cost over matrices with unit-norm columns, an
+ill-conditioned least-squares problem. :class:`~skgeom.optim.RiemannianLBFGS`
 approximates the curvature from its last steps and converges first.
 """
 
@@ -31,9 +31,9 @@ def cost_and_gradient(F):
 
 
 # %%
-# :func:`~skgeom.optim.minimize` takes the name of an optimiser, or one of pymanopt. It
-# returns a :class:`~skgeom.optim.MinimizeResult`: the best point, why the search ended,
-# and how often the cost was computed.
+# :func:`~skgeom.optim.minimize` accepts the name of an optimizer or an optimizer of
+# pymanopt. It returns a :class:`~skgeom.optim.MinimizeResult` with the best point, the
+# reason for stopping, and the number of evaluations of the cost.
 
 optimizers = {
     "steepest descent": "steepest-descent",
@@ -55,7 +55,8 @@ for name, optimizer in optimizers.items():
     print(f"{name:18s} {result.n_evaluations:4d} evaluations, cost {result.cost:.6f}")
 
 # %%
-# The cost above the lowest that any of them found, against the number of evaluations.
+# Plot the relative difference between the cost and the lowest cost of all optimizers
+# against the number of evaluations.
 
 lowest = min(curve[-1] for curve in curves.values())
 figure, axis = plt.subplots(figsize=(7, 3.8), layout="constrained")

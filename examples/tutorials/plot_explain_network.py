@@ -2,11 +2,11 @@
 Explain a trained neural network on tabular data
 ================================================
 
-A neural network predicts diabetes from eight measurements. Which measurements determine
-its decisions? :class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection:
-the first axis has the largest variance of the data, the second axis the largest
-curvature of the network's loss. The contributions of the measurements to the second
-axis explain the network, and a plot shows where its decisions change.
+A neural network predicts diabetes from eight measurements. To explain its decisions,
+:class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection: the first axis
+has the largest variance of the data, the second axis the largest curvature of the
+network's loss. The contributions of the measurements to the second axis explain the
+network, and a plot shows where its decisions change.
 """
 
 # %%
@@ -14,7 +14,8 @@ axis explain the network, and a plot shows where its decisions change.
 # ---------------
 #
 # :func:`~skgeom.datasets.fetch_pima` returns 768 women with eight measurements. Zeros
-# in five columns are missing values and are imputed. Half of the data are for the test.
+# in five columns are missing values and are imputed. Half of the samples are for the
+# test.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -70,12 +71,12 @@ figure.colorbar(image, ax=axes, label="probability of diabetes (network)")
 plt.show()
 
 # %%
-# How much of the network does the plane show?
+# Agreement of the projection with the network
 # --------------------------------------------
 #
-# A linear classifier of the two components is trained to repeat the decisions of the
-# network. Its agreement with the network on test samples measures how much of the
-# decisions the plane shows.
+# A linear classifier of the two components is trained to predict the decisions of the
+# network. The agreement of both classifiers on test samples measures how well the
+# projection represents the decisions.
 
 for name, method in {"PCA": pca, "covariance and Hessian": projection}.items():
     surrogate = LogisticRegression()
@@ -84,11 +85,12 @@ for name, method in {"PCA": pca, "covariance and Hessian": projection}.items():
     print(f"{name:24s} agreement with the network {agreement:.1%}")
 
 # %%
-# Which measurements matter?
-# --------------------------
+# Contributions and permutation importance of the measurements
+# ------------------------------------------------------------
 #
-# The weights of the Hessian axis, compared with the permutation importance: the loss of
-# accuracy if one column is shuffled. Both rank glucose first.
+# The plot compares the weights of the Hessian axis with the permutation importance, the
+# loss of accuracy if one column is shuffled. Glucose has the largest weight and the
+# largest importance.
 
 weights = projection.components_[1]
 importance = permutation_importance(
@@ -107,8 +109,9 @@ plt.show()
 # --------------------
 #
 # A sample moves along the Hessian axis until the decision of the network changes. The
-# movement in the units of the table is the smallest change in the direction to which
-# the network is most sensitive; it is a property of the network, not a causal effect.
+# movement, in the units of the table, is the smallest change along the most sensitive
+# direction of the network that changes the decision. It is a property of the network,
+# not a causal effect.
 
 index = np.abs(probability - 0.7).argmin()
 steps = np.linspace(-3, 3, 601)

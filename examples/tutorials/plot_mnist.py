@@ -12,8 +12,8 @@ outputs classify MNIST as accurately as all 784 pixels with the same classifier.
 # Data and baselines
 # ------------------
 #
-# The classifier is a Gaussian for each digit: a quadratic discriminant. It is trained
-# with 60,000 images, and tested with 10,000 different images.
+# The classifier is a quadratic discriminant, with one Gaussian per digit. It is trained
+# on 60,000 images and tested on 10,000 different images.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -88,8 +88,8 @@ axis.legend()
 plt.show()
 
 # %%
-# Compare on the test images
-# --------------------------
+# Test accuracy compared with PCA and LDA
+# ---------------------------------------
 
 sqfa, classifier = fitted(9, best)
 accuracy["SQFA, 9 features"] = classifier.score(sqfa.transform(X_test), y_test)
@@ -98,8 +98,8 @@ for name, value in accuracy.items():
     print(f"{name:18s} {value:.1%}")
 
 # %%
-# The nine filters. Red pixels have positive weights,
-# and blue pixels negative weights.
+# Plot the nine filters. Red pixels have positive weights, and blue pixels negative
+# weights.
 
 FilterDisplay.from_estimator(sqfa, shape=(28, 28), titles=None)
 plt.show()
@@ -131,6 +131,6 @@ print(f"{numbers[-1]} filters: {curve[-1]:.1%}")
 
 # %%
 # Nonlinear classifiers are more accurate on MNIST: :ref:`benchmarks` reports 98.2 % for
-# kernel discriminant analysis with 4,000 landmarks. Use SQFA for features that are
-# linear, few and fast, and can be displayed. :ref:`sqfa` explains the objective, and
-# :ref:`n_filters` selects the number of filters by cross-validation.
+# kernel discriminant analysis with 4,000 landmarks. Use SQFA for a few linear features
+# that are fast to compute and can be displayed as images. :ref:`sqfa` explains the
+# objective, and :ref:`n_filters` selects the number of filters by cross-validation.

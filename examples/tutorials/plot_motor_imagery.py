@@ -14,7 +14,7 @@ where on the scalp the power of each movement differs from the mean of all trial
 # ----
 #
 # BCI competition IV, data set 2a, subject 3: 22 channels, four movements, 288 trials on
-# each of two days. A trial is one covariance matrix.
+# each of two days. Each trial is one covariance matrix.
 
 import matplotlib.pyplot as plt
 import mne
@@ -37,7 +37,7 @@ print(X.shape)
 # Compare classifiers
 # -------------------
 #
-# Five folds of the first day; chance is 25 %.
+# Compare the accuracy in five folds of the first day. Chance is 25 %.
 
 for name, model in {"MDM": MDM(), "tslda": tslda(), "PLRSQ": PLRSQ()}.items():
     scores = cross_val_score(model, X, y, cv=5)
@@ -47,7 +47,7 @@ for name, model in {"MDM": MDM(), "tslda": tslda(), "PLRSQ": PLRSQ()}.items():
 # Test on the second day
 # ----------------------
 #
-# Re-center each day to the mean identity, without labels, before training.
+# Before training, move the mean of each day to the identity, without labels.
 
 day = trials.test
 Z = Recentering().fit_transform(trials.data, domain=day)
@@ -71,9 +71,10 @@ plt.show()
 #
 # For each movement, compare the mean of its trials with the mean of all trials.
 # :func:`~skgeom.spatial_filters` returns the filters whose output power differs most;
-# the ratio is the power during this movement divided by the mean power. The filter of
-# the smallest ratio extracts the rhythm that is weaker. Its activation pattern shows
-# where this rhythm is, whereas the weights of the filter also suppress other rhythms.
+# the ratio is the power during this movement divided by the mean power. The filter with
+# the smallest ratio extracts the weaker rhythm. Its activation pattern shows the
+# location of this rhythm, whereas the weights of the filter also suppress different
+# rhythms.
 
 channels = (
     "Fz FC3 FC1 FCz FC2 FC4 C5 C3 C1 Cz C2 C4 C6 CP3 CP1 CPz CP2 CP4 P1 Pz P2 POz"
@@ -96,5 +97,5 @@ plt.show()
 # The pattern of a hand lies over the motor cortex of the opposite hemisphere, and the
 # pattern of the feet near the midline. No rhythm is clearly weaker for the tongue: the
 # ratio is close to one, and the pattern has no focus. The channel names and their order
-# are those of the competition. :ref:`lvq` explains prototypes, and :ref:`patterns` the
+# follow the competition. :ref:`lvq` explains prototypes, and :ref:`patterns` the
 # patterns.

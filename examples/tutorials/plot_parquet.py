@@ -92,8 +92,8 @@ print(statistics)
 print(f"{time.perf_counter() - start:.1f} s for one pass")
 
 # %%
-# Fit
-# ---
+# Fit filters and classifier
+# --------------------------
 #
 # Filters and classifier use the statistics only.
 
@@ -106,11 +106,11 @@ everything = GaussianClassifier().fit_statistics(statistics).score(X_test, y_tes
 print(f"accuracy, 4 filters: {accuracy:.1%}; all 10 columns: {everything:.1%}")
 
 # %%
-# Memory
-# ------
+# Memory of the process
+# ---------------------
 #
-# The memory does not grow with the number of rows. The dashed line is the memory that
-# the rows alone would need in an array.
+# The memory does not grow with the number of rows. The dashed line is the memory of an
+# array of the rows.
 
 rows = np.arange(1, len(log) + 1) * BLOCK / 1e6
 figure, axis = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
@@ -122,6 +122,6 @@ plt.show()
 folder.cleanup()
 
 # %%
-# For many files, or 50 GB on a cluster, ``dask.dataframe.read_parquet`` returns a data
-# frame that the estimators accept. :ref:`large_data` shows it, and :ref:`benchmarks`
-# has time and memory for 4 GB.
+# For many files, or 50 GB on a cluster, use ``dask.dataframe.read_parquet``, which
+# returns a data frame that the estimators accept (:ref:`large_data`). :ref:`benchmarks`
+# reports time and memory for 4 GB.

@@ -1,12 +1,12 @@
 """
-Reject option with costs: which patients to refer
-=================================================
+Reject option with costs of errors and referrals
+================================================
 
 A classifier of heart disease may refer a patient to an expert instead of deciding. With
 the cost of an error and the cost of a referral, the optimal rule rejects a sample if
 its largest class probability is below a threshold. This tutorial checks that the
 probabilities are calibrated, sets the threshold from the costs, and compares the cost
-with that of always deciding, on held-out patients.
+with the cost of deciding always, on held-out patients.
 """
 
 # %%
@@ -44,8 +44,8 @@ print(f"accuracy without referrals: {correct.mean():.1%}")
 print(f"mean confidence:            {confidence.mean():.1%}")
 
 # %%
-# Accuracy equals confidence in a calibrated classifier. Each dot is a quarter of the
-# patients, with two standard errors.
+# The accuracy of a calibrated classifier equals its confidence. Each dot is a quarter
+# of the patients; error bars are two standard errors.
 
 observed, expected = calibration_curve(
     correct, confidence, n_bins=4, strategy="quantile"
@@ -83,9 +83,9 @@ print(f"cost if all are decided: {error_cost * (~correct).mean():.2f}")
 print(f"cost if all are referred: {referral_cost:.2f}")
 
 # %%
-# The cost of all thresholds: for different costs, the threshold of the rule is near the
-# minimum. :func:`~skgeom.accuracy_rejection_curve` returns accuracy and rejection rate
-# for each threshold.
+# The plot shows the cost for all thresholds. For each referral cost, the threshold of
+# the rule is near the minimum. :func:`~skgeom.accuracy_rejection_curve` returns
+# accuracy and rejection rate for each threshold.
 
 accuracies, rejected, thresholds = accuracy_rejection_curve(y, probabilities)
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
@@ -99,8 +99,8 @@ axis.legend(title="an error costs 10")
 plt.show()
 
 # %%
-# Limit the referrals, or the errors
-# ----------------------------------
+# Limit the rejection rate or the error rate
+# ------------------------------------------
 #
 # Without costs, set ``rejection_rate`` to the capacity of the experts, or
 # ``target_error`` to the largest error rate of the accepted patients. With few samples,

@@ -1,6 +1,6 @@
 """
-EEG from raw signals: which light does the subject look at?
-===========================================================
+SSVEP classification from raw EEG signals
+=========================================
 
 Lights that flicker with 13, 17 and 21 Hz evoke EEG oscillations of the same frequency
 (steady-state visual evoked potentials). This tutorial starts from raw signals: it
@@ -40,8 +40,8 @@ times = trials.tmin + np.arange(signals.shape[2]) / trials.sfreq
 print(signals.shape, trials.channels)
 
 # %%
-# Power spectra of the channel Oz of subject 7, mean over trials. Each frequency has its
-# own peak.
+# The plot shows power spectra of channel Oz of subject 7, averaged over trials. The
+# spectra have a peak at the frequency of the light.
 
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for label, frequency in enumerate(frequencies, 1):
@@ -83,11 +83,12 @@ print(X.shape)
 # Compare classifiers
 # -------------------
 #
-# Three folds within each subject: 48 trials for most subjects, so the accuracy of one
-# subject has a standard error of about 6 percentage points. The bands are known from
-# the lights, and all steps before the classifier process each trial separately; they
-# need no cross-validation. MDM is pyRiemann's classifier of nearest class means, and
-# ``tslda`` is linear discriminant analysis in the tangent space.
+# The accuracy is computed in three folds within each subject. Most subjects have 48
+# trials, so the standard error of the accuracy of one subject is about 6 percentage
+# points. The steps before the classifier need no cross-validation: the frequencies of
+# the lights are known, and each trial is processed separately. MDM is pyRiemann's
+# classifier of nearest class means, and ``tslda`` is linear discriminant analysis in
+# the tangent space.
 
 models = {"MDM": MDM(), "tslda": tslda(), "PLRSQ": PLRSQ()}
 folds = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -110,12 +111,12 @@ axis.legend(ncols=4, loc="lower center", fontsize="small")
 plt.show()
 
 # %%
-# What separates the frequencies
-# ------------------------------
+# Band power of the class means
+# -----------------------------
 #
-# The diagonal of a class mean contains the power of each channel and band, here
-# relative to the mean of all trials. Power is higher in the band of the light, on all
-# channels.
+# The diagonal of a class mean contains the power of each channel and band. The plot
+# shows the power relative to the mean of all trials. It is higher in the band of the
+# light, on all channels.
 
 mine = subject == 7
 overall = np.diag(mean_affine_invariant(X[mine]))

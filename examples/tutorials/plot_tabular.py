@@ -2,11 +2,10 @@
 Tabular data: baselines, two features and probabilities
 =======================================================
 
-This tutorial classifies a table with columns of different units: 303 patients of
-Cleveland with 13 clinical attributes, and whether they have a heart disease. It
-preprocesses the table, compares skgeom's classifiers with baselines of scikit-learn by
-accuracy and by the quality of the probabilities, reduces the table to two features, and
-saves the model.
+This tutorial classifies a table with columns of different units: 13 clinical attributes
+of 303 patients in Cleveland, with or without heart disease. It preprocesses the table,
+compares skgeom's classifiers with baselines of scikit-learn by accuracy and by the
+quality of the probabilities, reduces the table to two features, and saves the model.
 """
 
 # %%
@@ -104,8 +103,8 @@ table.loc[list(models)]
 
 # %%
 # The bars are standard deviations over the folds. With 303 patients, differences
-# between the classifiers are smaller than the variation between folds: choose by
-# probabilities, interpretability and cost.
+# between the classifiers are smaller than differences between folds: choose a
+# classifier by its probabilities, interpretability and computing time.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained", sharey=True)
 for axis, key, label in [
@@ -127,8 +126,8 @@ plt.show()
 # Two features
 # ------------
 #
-# SQFA reduces the table to two features, for a plot of all patients. Ellipses show one
-# standard deviation of each class.
+# SQFA reduces the table to two features. The plot shows all patients, and ellipses of
+# one standard deviation of each class.
 
 model = make_pipeline(preprocess, SQFA(2, random_state=0), GaussianClassifier())
 disease = y.map({0: "absent", 1: "present"})
@@ -141,8 +140,8 @@ display.ax_.set(xlabel="feature 1", ylabel="feature 2")
 plt.show()
 
 # %%
-# The weights of the first feature. Standardized columns have comparable weights;
-# indicators have the weight of a change of the code.
+# Print the weights of the first feature. Weights of standardized columns are
+# comparable; the weight of an indicator is the effect of a change of the code.
 
 weights = model["sqfa"].components_[0]
 names = model[:-2].get_feature_names_out()
@@ -156,7 +155,8 @@ plt.show()
 # Save and load
 # -------------
 #
-# A fitted pipeline is saved with joblib, here to memory.
+# Save the fitted pipeline with joblib. The example saves it to memory instead of a
+# file.
 
 file = io.BytesIO()
 joblib.dump(model, file)

@@ -2,10 +2,11 @@
 Cross-session and cross-subject EEG classification without labels
 =================================================================
 
-A classifier of EEG covariances that was trained in one session loses accuracy in the
-next, and even more for a different subject. Re-centering moves the mean of each domain
-(subject or session) to the identity, without labels. This tutorial measures the effect
-on four imagined movements of BCI competition IV, data set 2a, for four subjects.
+A classifier of EEG covariances that was trained in one session is less accurate in the
+next session, and even less accurate for a different subject. Re-centering moves the
+mean of each domain (subject or session) to the identity, without labels. This tutorial
+measures the effect on four imagined movements of BCI competition IV, data set 2a, for
+four subjects.
 """
 
 # %%
@@ -33,8 +34,9 @@ subjects = [fetch_bci_iv_2a(number) for number in (1, 2, 3, 4)]
 print(subjects[0].data.shape, subjects[0].target_names)
 
 # %%
-# The first two principal components of the matrix logarithms of the first session. The
-# colors are subjects: without re-centering, subjects differ more than movements.
+# The plot shows the first two principal components of the matrix logarithms of the
+# first session. Colors are subjects. Without re-centering, subjects differ more than
+# movements.
 
 first = np.concatenate([s.data[~s.test] for s in subjects])
 labels = np.concatenate([s.target[~s.test] for s in subjects])
@@ -54,11 +56,11 @@ axes[0].legend(markerscale=2)
 plt.show()
 
 # %%
-# Cross-session
-# -------------
+# Cross-session classification
+# ----------------------------
 #
-# Train on the first day, test on the second day. Chance is 25 %. ``domain`` names the
-# session of each matrix; the labels of the second day are used for the score only.
+# Train on the first day and test on the second day. Chance is 25 %. ``domain`` names
+# the session of each matrix; the labels of the second day are used for the score only.
 # :class:`~skgeom.TransferDiscriminantAnalysis` re-centers and classifies.
 
 methods = ["MDM", "re-centered MDM", "TransferDA"]
@@ -75,11 +77,11 @@ for k, data in enumerate(subjects):
     ]
 
 # %%
-# Cross-subject
-# -------------
+# Cross-subject classification
+# ----------------------------
 #
-# Train on the first day of three subjects, test on the first day of the fourth.
-# ``make_domain_scorer`` passes the domain of each matrix to the predictions.
+# Train on the first day of three subjects, and test on the first day of the fourth
+# subject. ``make_domain_scorer`` passes the domain of each matrix to the predictions.
 
 scorer = make_domain_scorer(accuracy_score)
 folds = LeaveOneGroupOut()
@@ -98,8 +100,8 @@ with sklearn.config_context(enable_metadata_routing=True):
 across = np.array(results)
 
 # %%
-# Mean accuracy over the subjects. With 288 trials, the standard error of one subject is
-# about 3 percentage points; subject 2 is difficult for all methods.
+# Compare the mean accuracy over the subjects. With 288 trials, the standard error of
+# one subject is about 3 percentage points; subject 2 is difficult for all methods.
 
 for name, by_session, by_subject in zip(methods, sessions, across, strict=True):
     means = f"{by_session.mean():.1%}, across subjects {by_subject.mean():.1%}"
@@ -127,10 +129,11 @@ plt.show()
 # Adapt to a new subject without labels
 # -------------------------------------
 #
-# ``adapt`` also moves the class means, and tests on held-out halves whether the new
-# means explain the data better. Otherwise it keeps the class means of training: for
-# these four subjects and 288 trials, it often does. Here the model is trained with both
-# days of subjects 1, 2 and 4, and adapted to the second day of subject 3.
+# ``adapt`` also estimates the class means of the new subject, and tests on held-out
+# halves whether the new means fit the data better. If they do not, ``adapt`` keeps the
+# class means of training, which is frequent for these four subjects and 288 trials.
+# Here the model is trained with both days of subjects 1, 2 and 4, and adapted to the
+# second day of subject 3.
 
 known = [subjects[k] for k in (0, 1, 3)]
 X = np.concatenate([s.data for s in known])
@@ -145,10 +148,11 @@ model.adapt(new)
 print(f"adapted:     {model.score(new, y_new):.1%} (accepted: {model.adaptation_})")
 
 # %%
-# Trial by trial
-# --------------
+# Online adaptation, trial by trial
+# ---------------------------------
 #
-# Online, the mean of the new domain is updated with each trial before its prediction.
+# ``partial_adapt`` updates the mean of the new domain with each trial before the
+# prediction of the trial.
 
 correct = []
 for matrix, label in zip(new[:, None], y_new, strict=True):

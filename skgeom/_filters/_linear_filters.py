@@ -6,14 +6,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
     SHRINKAGES,
@@ -54,10 +50,12 @@ from skgeom.utils.estimator import (
 )
 from skgeom.utils.linalg import WholeSpace, signs, space_of
 from skgeom.utils.validation import (
+    check_array,
     check_semidefinite,
     check_symmetric,
     check_two_classes,
-    known_labels,
+    checked_labels,
+    validate_data,
     warn_user,
     weighted_samples,
 )
@@ -158,7 +156,7 @@ class BaseFilters(
         ndarray of shape (n_samples, n_features)
             The samples.
         """
-        Z = check_array(X, dtype=float_dtypes(X))
+        Z = check_array(X, input_name="X", dtype=float_dtypes(X))
         if Z.shape[1] != self._n_features_out:
             raise ValueError(
                 f"X must have {self._n_features_out} columns, one for each filter, "
@@ -270,16 +268,10 @@ class BaseFilters(
 
     def _validated(self, X, y, *, reset=True):
         """Valid samples, and their labels in CPU memory."""
-        X, y = validate_data(
-            self,
-            X,
-            on_host(known_labels(y)),
-            accept_sparse="csr",
-            dtype=float_dtypes(X),
-            reset=reset,
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
         )
-        check_classification_targets(y)
-        return X, y
+        return X, checked_labels(y, X)
 
     def _training_data(self, X, y, sample_weight=None):
         """Validate the data, and compute the statistics of the classes."""

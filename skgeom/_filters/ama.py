@@ -32,9 +32,9 @@ _N_INIT_OF_SQFA = 4
 class AMAGauss(BaseFilters):
     r"""Accuracy maximization analysis with Gaussian responses.
 
-    Learns linear filters for which a quadratic decoder does best: the features of each
-    class are taken as Gaussian, and the columns of F maximize the mean over the samples
-    of the log posterior of the correct class,
+    AMA-Gauss learns linear filters for a quadratic classifier. It models the features
+    of each class as Gaussian. The columns of F maximize the mean log posterior of the
+    correct class over the samples,
 
     .. math::
 
@@ -43,9 +43,9 @@ class AMAGauss(BaseFilters):
        \mathcal{N}(z; F^\top \gamma_i, F^\top \Phi_i F + \sigma^2 I)
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (appendix E.2
-    of [1]_, after [2]_). Unlike that of :class:`SQFA`, this objective uses all
-    classes together, and every sample: often a little more accurate, and slower with
-    many samples.
+    of [1]_, after [2]_). This objective uses all classes together and every sample,
+    whereas :class:`SQFA` uses pairs of classes and their statistics. AMA-Gauss is often
+    slightly more accurate than SQFA and slower with many samples.
 
     Parameters
     ----------
@@ -54,14 +54,13 @@ class AMAGauss(BaseFilters):
     {constraint}
     {covariance_estimator}
     init : str or array-like of shape (n_components, n_features), default="auto"
-        Where to start: ``"auto"``, the filters of :class:`SQFA` with the Hellinger
-        distance, which are close already; ``"pca"``, the leading principal axes;
-        ``"lda"``, the linear discriminants, completed by principal axes; ``"random"``;
-        or given filters.
+        Initial filters: ``"auto"``, the filters of :class:`SQFA` with the Hellinger
+        distance; ``"pca"``, the leading principal axes; ``"lda"``, the linear
+        discriminants, completed by principal axes; ``"random"``; or an array.
     n_init : "auto" or int, default="auto"
-        Number of starts, of which the best is followed to the end. Those that ``init``
-        does not name are random. ``"auto"`` is 10 for ``init="random"`` and otherwise
-        1.
+        Number of initializations; the best one is optimized to the end. Initializations
+        that ``init`` does not name are random. ``"auto"`` is 10 for ``init="random"``
+        and 1 otherwise.
     {group_size}
     {optimizer}
     {max_iter}
@@ -72,13 +71,14 @@ class AMAGauss(BaseFilters):
         sum one, in the order of ``classes_``.
     class_weight : None, "balanced" or dict, default=None
         Weights of the samples of each class in the objective: None, one; "balanced",
-        inversely proportional to their number; or a dictionary of labels. Those that
-        it lacks have weight one. The priors do not depend on it.
+        inversely proportional to their number; or a dictionary from labels to weights.
+        Classes that are missing in the dictionary have weight one. The priors do not
+        depend on ``class_weight``.
     batch_size : int or None, default=None
-        If given, the size of the batches of samples for stochastic gradient steps,
-        which shorten when an epoch no longer raises the objective; ``optimizer`` and
-        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. The
-        result is a little less exact.
+        If given, the size of the batches of samples for stochastic gradient steps. The
+        steps become shorter when an epoch does not increase the objective.
+        ``optimizer`` and ``tol`` are then not used, and ``max_iter`` and ``n_iter_``
+        count epochs. The result is slightly less precise.
     {random_state}
     {verbose}
 
@@ -88,9 +88,9 @@ class AMAGauss(BaseFilters):
     objective_ : float
         Mean log posterior of the correct class over the training samples, in nats, with
         the weights of ``class_weight`` and with ``regularization_`` added to the
-        variances of the features. The optimization maximizes the information gained,
-        which is this mean minus the mean log prior; ``tol`` is relative to the
-        information, and ``verbose`` prints it.
+        variances of the features. The optimization maximizes the information, which is
+        this mean minus the mean log prior; ``tol`` is relative to the information, and
+        ``verbose`` prints it.
     {statistics_}
     priors_ : ndarray of shape (n_classes,)
         The prior probabilities that were used.
@@ -106,23 +106,25 @@ class AMAGauss(BaseFilters):
 
     See Also
     --------
-    SQFA : Maximizes distances between the classes, from their statistics alone.
-    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : The decoder.
+    SQFA : Maximizes distances between the classes, computed from class statistics.
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : Classifier of the
+        features.
 
     Notes
     -----
-    With 64,000 samples or more, and 800 for each entry of the filters, the search
-    begins with a fixed random part of them, which grows to all. That is so for
-    ``optimizer="lbfgs"`` and without ``batch_size``.
+    With at least 64,000 samples, and at least 800 samples for each entry of the
+    filters, the optimization begins with a fixed random part of the samples, which
+    grows to all samples. This requires ``optimizer="lbfgs"`` and ``batch_size=None``.
 
-    The automatic selection of shrinkage and regularization optimizes the filters of a
-    fold for the Hellinger distance, as those that the optimization starts from.
+    The automatic selection of shrinkage and regularization optimizes the filters of
+    each fold for the Hellinger distance, like the initial filters.
 
-    There is no ``partial_fit``, since every iteration needs all samples, not their
-    statistics alone. Samples that come in blocks can be a Dask array.
+    There is no ``partial_fit``, because every iteration requires all samples, not only
+    their statistics. Use a Dask array for samples in blocks.
 
-    The paper adds a sample of the noise to the features as well as its variance to the
-    covariances; the authors' own objective does the latter only, as this one does.
+    The paper adds noise to the features and its variance :math:`\sigma^2` to the
+    covariances. This class, like the objective in the authors' code, adds
+    :math:`\sigma^2` to the covariances only.
 
     References
     ----------
@@ -199,12 +201,12 @@ class AMAGauss(BaseFilters):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; not modified. Those of a Dask array are read once for their
-            statistics and the 10,000 samples that an automatic selection holds out,
-            and once in each epoch of stochastic ascent, in which each block makes a
-            step. Sparse ones are made dense in blocks of rows.
+            The samples; not modified. A Dask array is read once for the statistics and
+            for the 10,000 samples that an automatic selection holds out, and once in
+            each epoch of stochastic gradient ascent, with one step per block. Sparse
+            samples are converted to dense blocks of rows.
         y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
+            Class labels of the samples, of at least two classes.
 
         Returns
         -------
@@ -215,9 +217,9 @@ class AMAGauss(BaseFilters):
         ------
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of features, if ``init`` or ``priors`` does not fit, if,
-            without regularization, a class covariance is singular, or if the objective
-            is not finite.
+            exceeds the number of features, if ``init`` or ``priors`` has a wrong shape
+            or value, if, without regularization, a class covariance is singular, or if
+            the objective is not finite.
 
         Warns
         -----

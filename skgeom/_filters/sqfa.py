@@ -5,7 +5,6 @@ from copy import copy
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_array, validate_data
 
 from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
 from skgeom._filters._linear_filters import BaseFilters
@@ -30,7 +29,12 @@ from skgeom.utils.estimator import (
     substitute_docs,
 )
 from skgeom.utils.linalg import AxesSpace, WholeSpace
-from skgeom.utils.validation import class_factors, warn_user
+from skgeom.utils.validation import (
+    check_array,
+    class_factors,
+    validate_data,
+    warn_user,
+)
 
 
 class SQFA(BaseFilters):

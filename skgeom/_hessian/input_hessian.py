@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.utils import check_X_y, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +27,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import check_feature_names, current_progress, named_like_fit
-from skgeom.utils.validation import check_sample_weight
+from skgeom.utils.validation import check_array, check_sample_weight, checked_labels
 
 
 @validate_params(
@@ -141,8 +141,8 @@ def input_hessian(
     if not is_function(estimator):
         check_is_fitted(estimator)
         check_feature_names(estimator, X, reset=False)
-    given, y = check_X_y(X, y, dtype=float_dtypes(X)[0])
-    X, y = given if is_module(estimator) else to_numpy(given), to_numpy(y)
+    given = check_array(X, input_name="X", dtype=float_dtypes(X)[0])
+    X, y = given if is_module(estimator) else to_numpy(given), checked_labels(y, given)
     weights = check_sample_weight(
         on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )

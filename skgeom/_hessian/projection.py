@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from skgeom._hessian.diagnostics import (
     check_conditions,
@@ -36,7 +36,12 @@ from skgeom.utils.estimator import (
     with_names,
 )
 from skgeom.utils.linalg import fix_signs
-from skgeom.utils.validation import warn_user
+from skgeom.utils.validation import (
+    checked_labels,
+    require_memory,
+    validate_data,
+    warn_user,
+)
 
 
 class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
@@ -298,8 +303,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             raise ValueError(
                 "Fitted with n_hessian=0: without a Hessian there is no grid."
             )
-        X, y = validate_data(self, X, y, dtype=float_dtypes(X)[0], reset=False)
-        y, classes = to_numpy(y), to_numpy(self.classes_)
+        X = validate_data(self, X, dtype=float_dtypes(X)[0], reset=False)
+        y, classes = checked_labels(y, X), to_numpy(self.classes_)
         if not np.array_equal(np.unique(y), classes):
             raise ValueError(
                 f"y must have each of the classes {classes.tolist()} and no "
@@ -432,6 +437,11 @@ def _check_rank(eigenvalues, n_components, parameter, name):
 
 def _covariance(X):
     """Sample covariance matrix, in CPU memory."""
+    require_memory(
+        16 * X.shape[1] ** 2,  # with eigenvectors
+        f"The covariance matrix of {X.shape[1]} features and its eigenvectors",
+        "Reduce the features of X first, for example by PCA.",
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         check_underflow(float(namespace(X).sum(X * X)), X)
         _, covariance = mean_and_covariance(X)

@@ -14,18 +14,14 @@ residuals here are multiplied by the roots of the weights of the samples.
 """
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import softmax
+
+from skgeom._held_out import fit_temperature
 
 _EPS = np.finfo(np.float64).eps
 # Relative precision of leave-one-out errors. More precise comparisons select penalties
 # that are ten thousand times smaller at the same accuracy (images of MNIST,
 # `bench_kernel_discriminant.py auto`).
 _PRECISION = 0.01
-# Least number of expected errors among the held-out samples: no error in n samples does
-# not mean that none will follow (log-loss of iris and wine in
-# `bench_kernel_discriminant.py auto`).
-_LEAST_ERRORS = 0.5
 # Shrunk class means may reduce the training accuracy by this much. Without a limit, the
 # accuracy on rows of four bits is 63.7 % instead of 79.5 %; a limit of zero leads to
 # the same accuracy (`bench_constants.py`).
@@ -233,39 +229,9 @@ def calibrate(components, held_out, codes, weights, means, priors):
     )
     if errors_of_shrunk - errors <= _LOST_ACCURACY * weights.sum():
         means = shrunk
-    return means, _temperature(_scores(held_out, means, priors), codes, weights)
+    return means, fit_temperature(_scores(held_out, means, priors), codes, weights)
 
 
 def _scores(components, means, priors):
     """Logarithms of the class posteriors at temperature 1, up to a common term."""
     return components @ means.T + np.log(priors) - np.square(means).sum(axis=1) / 2
-
-
-def _temperature(scores, codes, weights):
-    """Temperature of least log-loss, higher if too few errors would be expected."""
-    scores = scores - scores.mean(axis=1, keepdims=True)
-    scale = np.abs(scores).mean()
-    if not scale > 0:
-        return 1.0
-    scores, weights = scores / scale, weights / weights.sum()
-    own = scores[np.arange(len(codes)), codes]
-
-    def slope(log_inverse):
-        p = softmax(np.exp(log_inverse) * scores, axis=1)
-        return weights @ ((p * scores).sum(axis=1) - own)
-
-    def missing_errors(log_inverse):
-        p = softmax(np.exp(log_inverse) * scores, axis=1)
-        return _LEAST_ERRORS - len(codes) * (weights @ (1 - p.max(axis=1)))
-
-    # Both functions rise with the inverse temperature.
-    limit = -np.log(_EPS) / 3  # of the inverse temperature, for scores of size one
-    roots = [_root(function, -limit, limit) for function in (slope, missing_errors)]
-    return float(scale / np.exp(min(roots)))
-
-
-def _root(function, low, high):
-    """Root of a rising function, or the end of the range that is nearest to it."""
-    if function(low) >= 0:
-        return low
-    return high if function(high) <= 0 else brentq(function, low, high)

@@ -31,6 +31,7 @@ from skgeom._kernel._system import (
 from skgeom._kernel._training_data import BlockedRows
 from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils.array_api import in_double, like, namespace, on_host, take, to_numpy
+from skgeom.utils.validation import require_memory
 
 # Largest number of samples for k-means: with all of a million samples, it would take
 # longer than the moments (`bench_kernel_discriminant.py million`).
@@ -40,12 +41,20 @@ _MANY = 100_000
 def n_landmarks_of(parameter, n_samples):
     """Number of landmarks, at most the number of samples.
 
+    Raises MemoryError if their kernel matrix needs more memory than there is.
+
     "auto" is 200 times the fourth root of the number of samples: 2,000 for 10,000, and
     6,300 for a million, so that the time of the fit grows with the power 3/2.
     """
     if parameter == "auto":
         parameter = round(200 * n_samples**0.25)
-    return min(parameter, n_samples)
+    n_landmarks = min(parameter, n_samples)
+    require_memory(
+        16 * n_landmarks**2,
+        f"The kernel matrix of {n_landmarks} landmarks and its factor",
+        "Reduce n_landmarks.",
+    )
+    return n_landmarks
 
 
 class LandmarkFeatures:

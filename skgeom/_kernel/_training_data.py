@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_X_y, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import _check_sample_weight
 
 from skgeom._held_out import row_keys
 from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
 from skgeom.utils.array_api import block, take, to_numpy
+from skgeom.utils.validation import check_array, check_sample_weight, checked_labels
 
 _EPS = np.finfo(np.float64).eps
 
@@ -260,10 +260,11 @@ def _read(number, X, y, sample_weight, dtype):
     if len(X) == len(y) == 0:
         return (np.empty(0),)
     with naming_block(number):
-        X, y = check_X_y(X, y, dtype=dtype)
+        X = check_array(X, input_name="X", dtype=dtype)
+        y = checked_labels(y, X, whole=False)
         # scikit-learn raises an error if all weights are zero, as in a block they may.
         if sample_weight is not None and np.any(sample_weight):
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
     weights = np.ones(len(y)) if sample_weight is None else to_numpy(sample_weight)

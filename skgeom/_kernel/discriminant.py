@@ -5,10 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import (
     assert_all_finite,
@@ -18,8 +15,6 @@ from sklearn.utils import (
     gen_batches,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skgeom._kernel._held_out_errors import (
     calibrate,
@@ -79,10 +74,12 @@ from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
+    check_sample_weight,
     check_two_classes,
+    checked_labels,
     class_factors,
-    known_labels,
     require_memory,
+    validate_data,
     warn_user,
 )
 
@@ -109,10 +106,11 @@ class KernelDiscriminantAnalysis(
 ):
     r"""Kernel discriminant analysis, exact or with landmarks.
 
-    Finds functions of the form :math:`f(x) = \sum_i \alpha_i k(x, x_i)` that differ
-    much between the classes and little within them. With the kernel matrix K, its rows
-    :math:`K^{(y)}` of class y, and centering matrices C, their coefficients maximize in
-    turn
+    The estimator computes discriminant functions
+    :math:`f(x) = \sum_i \alpha_i k(x, x_i)` with a large variance between the classes
+    and a small variance within the classes. With the kernel matrix K, its rows
+    :math:`K^{(y)}` of class y, and centering matrices C, the coefficients of the
+    functions successively maximize
 
     .. math::
 
@@ -120,9 +118,9 @@ class KernelDiscriminantAnalysis(
        S_b = S_t - S_w, \quad S_t = K^\top C_n K, \quad
        S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)},
 
-    or the same with :math:`S_t` in place of :math:`S_b` (equation 13 of an unpublished
-    note; see also [1]_ and [2]_). The functions are the
-    components of :meth:`transform`. To classify, a sample is compared with the class
+    or the ratio with :math:`S_t` in place of :math:`S_b` (equation 13 of an unpublished
+    note; see also [1]_ and [2]_). The functions are the components of
+    :meth:`transform`. ``predict`` compares the components of a sample with the class
     means of the components, as in linear discriminant analysis (LDA). By default, the
     leave-one-out error selects the width of the kernel and the penalty
     :math:`\lambda`, and held-out samples calibrate the probabilities, see Notes.
@@ -130,15 +128,15 @@ class KernelDiscriminantAnalysis(
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components, at most ``n_classes - 1``. None is as many as there are.
-        The classifier uses these components only. To draw some of them, keep all and
-        use the leading columns of :meth:`transform`.
+        Number of components, at most ``n_classes - 1``. None keeps all components. The
+        classifier uses these components only. To plot two of them, keep all components
+        and use the leading columns of :meth:`transform`.
     kernel : str or callable, default="rbf"
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
         function of two matrices of samples that returns their kernel matrix, as in
-        :class:`sklearn.svm.SVC`, or ``"precomputed"``: then X is the kernel matrix of
-        the training samples, (n_samples, n_samples), and in prediction the kernel
-        matrix of samples and training samples.
+        :class:`sklearn.svm.SVC`, or ``"precomputed"``. For ``"precomputed"``, X is the
+        kernel matrix of the training samples, (n_samples, n_samples), and for
+        prediction the kernel matrix of the new samples with the training samples.
     gamma : float, "auto", "scale" or None, default="auto"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
@@ -152,56 +150,60 @@ class KernelDiscriminantAnalysis(
     kernel_params : dict or None, default=None
         Arguments of a callable kernel, in addition to the two matrices.
     regularization : float or "auto", default="auto"
-        :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
-        identity, so that it means the same for different data and scales of the kernel.
-        With the centered kernel matrix K, :math:`\lambda` is ``regularization`` times
+        :math:`\lambda` divided by the trace of :math:`S_t` in coordinates in which R is
+        the identity. The value is therefore comparable for different data and scales of
+        the kernel. With the centered kernel matrix K, :math:`\lambda` is
+        ``regularization`` times
         :math:`\operatorname{tr} K` for ``penalty="kernel"``, and times
         :math:`\|K\|_F^2` for ``"identity"``; see ``lambda_``. ``"auto"`` selects one of
         25 values between 1e-8 and 1 (1e-12 and 1 for the identity) by the squared
-        leave-one-out errors of kernel ridge regression onto the classes: of
-        all candidates of ``gamma`` and ``regularization`` within one standard error or
-        1 % of the least error, the one with the fewest effective parameters. The errors
-        are computed on at most about 500 samples, or two of each class if there are
-        more than 250 classes. Zero requires solver "eigen" and a regular :math:`S_w`.
-        The largest value is 6.7e7: the scatter is negligible then, and a larger value
-        would only scale the components.
+        leave-one-out errors of kernel ridge regression onto the classes: among all
+        candidates of ``gamma`` and ``regularization`` within one standard error or 1 %
+        of the smallest error, it selects the candidate with the fewest effective
+        parameters. The errors are computed on at most about 500 samples, or two of each
+        class if there are more than 250 classes. Zero requires ``solver="eigen"`` and a
+        regular :math:`S_w`. The largest value is 6.7e7, for which the scatter is
+        negligible; a larger value would only scale the components.
     penalty : {"identity", "kernel"}, default="kernel"
         The matrix R: K, or the identity, which allows kernels that are not positive
         semidefinite.
     criterion : {"total", "between"}, default="between"
-        The numerator of the ratio: :math:`S_t` of equation 13, or :math:`S_b`. They
-        differ if ``regularization`` is not zero, see the user guide. With "total", the
-        components are uncorrelated on the training samples.
+        The numerator of the ratio: :math:`S_t` of equation 13, or :math:`S_b`. The
+        criteria are equivalent for ``regularization=0`` only, see the user guide. With
+        "total", the components are uncorrelated on the training samples.
     solver : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
-        ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` returns the same and
-        needs one Cholesky factor. ``"nystroem"`` approximates the kernel with
+        ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` computes the same
+        components with one Cholesky factor. ``"nystroem"`` approximates the kernel with
         landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
         distinct samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"``
-        for more, where the exact solution is several times as slow; see ``solver_``.
+        for more samples, for which the exact solution is several times as slow; see
+        ``solver_``.
     n_landmarks : int or "auto", default="auto"
         Number of landmarks for solver "nystroem". ``"auto"`` is 200 times the fourth
-        root of the number of distinct samples: 2,000 landmarks for 10,000 samples. At
-        most all samples are used. Landmarks are cluster centers in each class, at least
-        one; or samples drawn at random for a precomputed kernel, and for sparse
-        samples, whose cluster centers would be dense.
+        root of the number of distinct samples: 2,000 landmarks for 10,000 samples. The
+        number is at most the number of samples. Landmarks are cluster centers in each
+        class, at least one per class. For a precomputed kernel and for sparse samples,
+        whose cluster centers would be dense, landmarks are random samples.
     temperature : float or "auto", default="auto"
         The divisor of the scores, see Notes. With ``"auto"``, held-out samples
-        determine it, and the class means that samples are compared with. With a number,
-        these are the class means of training: 1 returns the probabilities of LDA in the
-        feature space, which are overconfident where the penalty is small.
+        determine the temperature and the class means used in predictions. With a
+        number, predictions use the class means of training: 1 returns the probabilities
+        of LDA in the feature space, which are overconfident if the penalty is small.
     priors : None, {"empirical", "uniform"} or array-like, default=None
         Class probabilities, of shape (n_classes,), which weight the classes in training
         and prediction. ``"empirical"`` uses the class proportions with
         ``sample_weight``, and None the proportions with ``sample_weight`` and
-        ``class_weight``. Use ``"uniform"`` if rare classes count as much as others.
+        ``class_weight``. Use ``"uniform"`` if rare classes are as important as frequent
+        classes.
     class_weight : None, "balanced" or dict, default=None
         Factors of the weights of the samples in training, by class label; 1 for labels
-        that a dict lacks. With ``"balanced"``, all classes have the same weight.
-        Predictions use them as they use sample weights, unless ``priors`` are given.
+        that are missing in a dict. With ``"balanced"``, all classes have the same
+        weight. Unless ``priors`` are given, the factors also change the class
+        probabilities in predictions, as sample weights do.
     random_state : int, RandomState instance or None, default=None
-        For the choice of landmarks.
+        Seed of the choice of landmarks.
     verbose : int, default=0
-        Whether to print one line with the selected values at the end of the fit.
+        If positive, ``fit`` prints one line with the selected values.
 
     Attributes
     ----------
@@ -210,18 +212,18 @@ class KernelDiscriminantAnalysis(
     priors_ : ndarray of shape (n_classes,)
         The class probabilities.
     eigenvalues_ : ndarray of shape (n_components,)
-        The ratios of the components, in falling order.
+        The ratios of the components, in descending order.
     dual_coef_ : ndarray of shape (n_fit, n_components)
         Coefficients of the kernels with the samples in ``X_fit_``, or with all training
         samples for a precomputed kernel: the transpose of C_n A^T in equation 14.
     offset_ : ndarray of shape (n_components,)
-        Subtracted from the components to center them.
+        Offsets that are subtracted from the components to center them.
     means_ : ndarray of shape (n_classes, n_components)
         The class means of the components.
     decision_means_ : ndarray of shape (n_classes, n_components)
-        The class means that samples are compared with: ``means_``, shrunk towards the
-        center by as much as the components of held-out samples of the class are; or
-        ``means_`` if ``temperature`` is a number.
+        The class means used in predictions: ``means_``, shrunk towards the center by as
+        much as the components of held-out samples of the class; or ``means_`` if
+        ``temperature`` is a number.
     temperature_ : float
         The divisor of the scores, T in Notes.
     regularization_ : float
@@ -232,8 +234,8 @@ class KernelDiscriminantAnalysis(
         leave-one-out errors, and ``"n_parameters"``, the effective parameters. None if
         both parameters are given as numbers.
     lambda_ : float
-        The factor :math:`\lambda` as it stands in equation 13, where the scatter
-        matrices are sums over the samples.
+        The factor :math:`\lambda` of equation 13, in which the scatter matrices are
+        sums over the samples.
     gamma_ : float or None
         The value of ``gamma`` that was used; None if the kernel has none, or uses its
         own default.
@@ -251,21 +253,22 @@ class KernelDiscriminantAnalysis(
 
     See Also
     --------
-    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same with a linear
-        kernel.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Discriminant analysis
+        with a linear kernel.
     LandmarkKernelPCA : Kernel principal components, for nonlinear filters.
 
     Notes
     -----
     Components are scaled such that the denominator of the ratio, in terms of
-    covariances, is one: without regularization they have a variance of one within the
-    classes, as in scikit-learn's LDA. The variance of their class means (with
-    "total", their own) is in ``eigenvalues_``. The class whose mean is largest in
-    magnitude, the last one of equals, has a positive one.
+    covariances, is one: without regularization their within-class variance is one, as
+    in scikit-learn's LDA. ``eigenvalues_`` contains the variances of the class means of
+    the components (with "total", the variances of the components). The sign of each
+    component is chosen so that the class mean of largest magnitude (the last one if
+    several are equal) is positive.
 
-    Sample weights stand for repeated samples: equal samples are one sample with the sum
-    of their weights, which is held out as a whole. The order of the samples does not
-    matter, nor does a factor of all weights.
+    Sample weights are frequency weights: equal samples are treated as one sample with
+    the sum of their weights, which is held out as a whole. The result does not depend
+    on the order of the samples or on a common factor of the weights.
 
     With the components z of a sample, the means :math:`m_k` in ``decision_means_``, the
     temperature T and the priors :math:`\pi_k`, the logarithms of the class posteriors
@@ -275,11 +278,12 @@ class KernelDiscriminantAnalysis(
 
     The temperature does not change the predicted classes.
 
-    The means of the features are subtracted for the kernels "rbf" and "linear", so that
-    samples far from zero lose no digits; sparse samples excepted.
+    For the kernels "rbf" and "linear", the means of the features are subtracted from
+    dense samples, so that samples far from zero lose no digits.
 
-    A kernel with negative eigenvalues is an error, except for ``penalty="identity"``
-    with an exact solver, where the scatter matrices are semidefinite nevertheless.
+    A kernel with negative eigenvalues raises an error, except for
+    ``penalty="identity"`` with an exact solver, for which the scatter matrices are
+    semidefinite nevertheless.
 
     References
     ----------
@@ -291,7 +295,7 @@ class KernelDiscriminantAnalysis(
 
     Examples
     --------
-    Two rings, which no line separates:
+    Two concentric rings, which are not linearly separable:
 
     >>> from sklearn.datasets import make_circles
     >>> from skgeom import KernelDiscriminantAnalysis
@@ -384,18 +388,18 @@ class KernelDiscriminantAnalysis(
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
-            They may be sparse for the kernels "linear", "poly", "rbf", "sigmoid" and
-            "cosine".
-            With landmarks, a Dask array or data frame, which is read four times, block
-            by block; of so few samples that ``"auto"`` solves exactly, into memory.
+            Samples may be sparse for the kernels "linear", "poly", "rbf", "sigmoid" and
+            "cosine". With landmarks, X may be a Dask array or data frame, which is read
+            four times, block by block. If ``"auto"`` selects an exact solver, the Dask
+            data are read into memory.
         y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
+            Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None is one for each.
+            Weights of the samples; None weights all samples equally.
         groups : array-like of shape (n_samples,) or None, default=None
             Groups of samples that are held out together, for the selection of
-            parameters and the calibration, such as the recordings of one person.
-            None makes equal samples one group.
+            parameters and the calibration, such as the recordings of one subject. With
+            None, each set of equal samples is one group.
 
         Returns
         -------
@@ -406,10 +410,11 @@ class KernelDiscriminantAnalysis(
         ------
         ValueError
             If X, y or groups are malformed, if there is only one class or group, if
-            parameters are selected and each group has all samples of a class, if
-            ``n_components`` is more than there are, if the kernel is not symmetric,
-            finite or positive semidefinite, if to the kernel all samples, or all class
-            means, are equal, or if the regularized within-class matrix is singular.
+            parameters are selected and each group contains all samples of a class, if
+            ``n_components`` exceeds the number of components, if the kernel is not
+            symmetric, finite or positive semidefinite, if all samples, or all class
+            means, are equal in the feature space of the kernel, or if the regularized
+            within-class matrix is singular.
         MemoryError
             If the kernel matrix does not fit into memory.
         TypeError
@@ -475,11 +480,11 @@ class KernelDiscriminantAnalysis(
                 X = X[np.arange(len(codes))]  # which the exact solver needs in memory
             return X, codes, weights, summary
         check_library(X, self)
-        X, y = validate_data(self, X, known_labels(y), **self._accepted(X))
-        codes = self._encode(y)
+        X = validate_data(self, X, **self._accepted(X))
+        codes = self._encode(checked_labels(y, X))
         weights = np.ones(len(codes))
         if sample_weight is not None:
-            weights = _check_sample_weight(
+            weights = check_sample_weight(
                 on_host(sample_weight),
                 weights,
                 dtype=np.float64,
@@ -495,8 +500,7 @@ class KernelDiscriminantAnalysis(
 
     def _encode(self, y):
         """Class numbers of valid labels; sets the classes."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
+        self.classes_, codes = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
         check_two_classes(self.classes_, type(self).__name__)
         if self.n_components is not None and self.n_components > n_classes - 1:
@@ -674,11 +678,6 @@ class KernelDiscriminantAnalysis(
         """The system of landmarks, and these, or their numbers if precomputed."""
         X, n_samples = data.X, len(data.codes)
         n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
-        require_memory(
-            16 * n_landmarks**2,
-            f"The kernel matrix of {n_landmarks} landmarks and its factor",
-            "Reduce n_landmarks.",
-        )
         random_state = check_random_state(self.random_state)
         if kernel.precomputed or issparse(X) or n_landmarks == n_samples:
             points = random_landmarks(n_landmarks, n_samples, random_state)
@@ -756,10 +755,10 @@ class KernelDiscriminantAnalysis(
 
     @estimator_method
     def transform(self, X):
-        """Discriminant components of samples, equation 14.
+        """Compute the discriminant components of samples, equation 14.
 
-        Kernels are computed in blocks of rows, so that memory beyond X and the result
-        does not grow with the number of samples.
+        Kernels are computed in blocks of rows, so the additional memory does not grow
+        with the number of samples.
 
         Parameters
         ----------

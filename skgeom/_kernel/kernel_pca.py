@@ -4,27 +4,13 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils import (
-    check_array,
-    check_random_state,
-    gen_batches,
-)
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
-from skgeom._kernel._kernels import (
-    make_kernel,
-    warn_if_nearly_diagonal,
-)
+from skgeom._kernel._kernels import make_kernel, warn_if_nearly_diagonal
 from skgeom._kernel._nystroem import (
     LandmarkFeatures,
     kmeans_landmarks,
@@ -37,7 +23,7 @@ from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import known_labels
+from skgeom.utils.validation import check_array, checked_labels, validate_data
 
 # The axes are computed from at least this many samples: they need not be exact. For
 # 30,000 images of MNIST (`bench_kernel_features.py`), the fit is 1.5 times as fast.
@@ -57,10 +43,10 @@ class LandmarkKernelPCA(
     where :math:`L L^\top` is the kernel matrix of the landmarks, :math:`\mu` the mean,
     and the columns of A are the leading eigenvectors of the covariance [1]_ [2]_. The
     coordinates are orthonormal: a filter of unit norm on z is a function of unit norm
-    in the feature space. So :class:`~skgeom.SQFA` and
-    :class:`~skgeom.AMAGauss` on these features are their nonlinear versions. Unlike
-    :class:`sklearn.decomposition.KernelPCA`, it never has the kernel matrix of all
-    samples.
+    in the feature space. :class:`~skgeom.SQFA` and :class:`~skgeom.AMAGauss` on these
+    features therefore learn nonlinear filters. Unlike
+    :class:`sklearn.decomposition.KernelPCA`, the estimator never computes the kernel
+    matrix of all samples.
 
     Parameters
     ----------
@@ -86,19 +72,20 @@ class LandmarkKernelPCA(
     kernel_params : dict or None, default=None
         Arguments of a callable kernel, in addition to the two matrices.
     random_state : int, RandomState instance or None, default=None
-        For the landmarks, and for the samples that the axes are found from.
+        Seed of the landmarks and of the samples that determine the axes.
 
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks: centers of clusters, within each class if labels are given, in
-        numbers that follow the class sizes, without linearly dependent ones.
+        The landmarks: cluster centers, within each class if labels are given. The
+        number of landmarks of a class grows with its size. Linearly dependent landmarks
+        are removed.
     dual_coef_ : ndarray of shape (n_landmarks, n_components)
         Coefficients of the kernels with the landmarks.
     offset_ : ndarray of shape (n_components,)
-        Subtracted to center the components.
+        Offsets that are subtracted to center the components.
     eigenvalues_ : ndarray of shape (n_components,)
-        Variances of the components, in falling order.
+        Variances of the components, in descending order.
     gamma_ : float or None
         The value of ``gamma`` that was used; None if the kernel has none, or uses its
         own default.
@@ -109,14 +96,14 @@ class LandmarkKernelPCA(
 
     See Also
     --------
-    KernelDiscriminantAnalysis : Discriminants in the feature space, at most one less
-        than there are classes.
-    sklearn.kernel_approximation.Nystroem : All features of random landmarks.
+    KernelDiscriminantAnalysis : At most ``n_classes - 1`` discriminants in the feature
+        space.
+    sklearn.kernel_approximation.Nystroem : Kernel features of random landmarks.
 
     Notes
     -----
     The axes are computed from one random sample for each landmark and at least 5,000
-    samples, or from all samples if there are fewer: they need not be exact.
+    samples, or from all samples if there are fewer, because approximate axes suffice.
 
     References
     ----------
@@ -127,7 +114,7 @@ class LandmarkKernelPCA(
 
     Examples
     --------
-    Two rings, which no quadratic function of one linear feature separates:
+    Two concentric rings, which no quadratic function of one linear feature separates:
 
     >>> from sklearn.datasets import make_circles
     >>> from sklearn.pipeline import make_pipeline
@@ -191,7 +178,8 @@ class LandmarkKernelPCA(
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,), default=None
-            Their class labels: if given, landmarks are chosen within each class.
+            Class labels of the samples. If given, landmarks are chosen within each
+            class.
 
         Returns
         -------
@@ -201,7 +189,7 @@ class LandmarkKernelPCA(
         Raises
         ------
         ValueError
-            If X or y is malformed, or if the kernel is not finite, or zero.
+            If X or y is malformed, or if the kernel is zero or not finite.
 
         Warns
         -----
@@ -211,13 +199,10 @@ class LandmarkKernelPCA(
         refuse_dask(self, X, "Fit to a sample of it, and transform it in blocks")
         check_library(X, self)
         options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
-        if y is None:
-            X = validate_data(self, X, **options)
-            codes = np.zeros(len(X), dtype=int)
-        else:
-            X, y = validate_data(self, X, known_labels(y), **options)
-            check_classification_targets(y)
-            _, codes = np.unique(y, return_inverse=True)
+        X = validate_data(self, X, **options)
+        codes = np.zeros(len(X), dtype=int)
+        if y is not None:
+            _, codes = np.unique(checked_labels(y, X), return_inverse=True)
         rng, weights = check_random_state(self.random_state), np.ones(len(X))
         summary = RowSummary.of(X, weights)
         kernel = make_kernel(self, X, summary.center)
@@ -255,7 +240,7 @@ class LandmarkKernelPCA(
 
     @estimator_method
     def transform(self, X):
-        """Kernel principal components of samples.
+        """Compute the kernel principal components of samples.
 
         Parameters
         ----------
@@ -277,18 +262,18 @@ class LandmarkKernelPCA(
         return Z
 
     def preimages(self, filters):
-        r"""Inputs at which functions of the feature space are largest.
+        r"""Compute the inputs at which functions of the feature space are largest.
 
-        For a filter w on the components, they are the inputs x with the largest
-        :math:`w^\top z(x)`, found for the kernel "rbf" by the iteration below:
-        with the coefficients :math:`\alpha_l` of the kernels,
+        For a filter w on the components, the preimage is the input x with the largest
+        :math:`w^\top z(x)`. For the kernel "rbf", it is computed by the iteration
+        below, with the coefficients :math:`\alpha_l` of the kernels,
 
         .. math:: x \leftarrow \frac{\sum_l \alpha_l \, k(l, x) \, l}
            {\sum_l \alpha_l \, k(l, x)}
 
-        from the landmark at which it is largest (S. Mika and others, "Kernel PCA and
-        de-noising in feature spaces", NIPS 11, 1999). Where it is smallest are the
-        preimages of ``-filters``.
+        starting from the landmark with the largest value (S. Mika and others, "Kernel
+        PCA and de-noising in feature spaces", NIPS 11, 1999). The preimages of
+        ``-filters`` are the inputs with the smallest values.
 
         Parameters
         ----------
@@ -303,7 +288,8 @@ class LandmarkKernelPCA(
         Raises
         ------
         ValueError
-            If the kernel is not "rbf", or if the filters do not fit.
+            If the kernel is not "rbf", or if the filters do not have one column per
+            component.
         """
         check_is_fitted(self)
         if self._kernel.function != "rbf":

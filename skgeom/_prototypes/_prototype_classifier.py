@@ -11,24 +11,13 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_array,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import column_or_1d
 
-from skgeom._prototypes._losses import nearest_scores
 from skgeom._prototypes._metrics import VectorMetric, find_metric
 from skgeom._prototypes._training import (
     SINGULAR,
@@ -38,9 +27,11 @@ from skgeom._prototypes._training import (
     find_variance,
     fit_lbfgs,
     fit_sgd,
+    in_tangent_space,
+    select_temperature,
 )
 from skgeom.utils._dask import naming_block, refuse_dask, row_blocks
-from skgeom.utils._mixins import ScoreClassifierMixin
+from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
     astype,
@@ -61,14 +52,17 @@ from skgeom.utils.estimator import (
     estimator_method,
 )
 from skgeom.utils.validation import (
+    check_array,
     check_sample_weight,
     check_spd_samples,
     check_symmetric,
     check_two_classes,
+    checked_labels,
     cholesky,
     class_factors,
-    known_labels,
     refuse_dict,
+    shape_of,
+    validate_data,
     warn_user,
 )
 
@@ -236,15 +230,15 @@ class PrototypeClassifier(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    ScoreClassifierMixin,
+    PosteriorClassifierMixin,
     BaseEstimator,
 ):
     """Classifies by distances from labeled prototypes.
 
     ``fit`` encodes the samples by a metric, and passes them with a loss to a solver. A
     subclass defines ``_loss(training)`` and ``_scale(training)``, the loss and its
-    scale. The nearest prototype decides, unless a subclass scores the classes
-    differently by ``_scores(squared_distances)``.
+    scale, and ``_scores(squared_distances)``, the logarithms of the class
+    probabilities, (n_samples, n_classes), up to a term that the classes share.
 
     Parameters
     ----------
@@ -351,21 +345,48 @@ class PrototypeClassifier(
             return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
-        stochastic = self._is_stochastic(training.metric)
-        loss = self._loss(training, stochastic)
-        report = self._reporter(training)
-        if stochastic:
+        self._calibrate(training)
+        loss = self._loss(training, self._is_stochastic(training.metric))
+        solver = self._solver(training, loss, rng)
+        self._store(training, solver(report=self._reporter(training)))
+        return self
+
+    def _calibrate(self, training, streams=False):
+        """Set what probabilities need in addition to prototypes, if anything."""
+
+    def _solver(self, training, loss, rng):
+        """The solver, a function of what it reports to."""
+        if self._is_stochastic(training.metric):
             epochs = range(1, self.max_iter + 1)
             # A common factor of the weights changes nothing.
             unit = 1 / float(namespace(training.y).mean(training.weights))
             schedule = self._schedule(training, epochs, unit, rng)
-            result = fit_sgd(training, loss, *schedule, report)
-        else:
-            options = self._lbfgs_options(training)
-            scale = self._scale(training)
-            result = fit_lbfgs(training, loss, scale, report=report, **options)
-        self._store(training, result)
-        return self
+            return partial(fit_sgd, training, loss, *schedule)
+        options = self._lbfgs_options(training)
+        return partial(fit_lbfgs, training, loss, self._scale(training), **options)
+
+    def _selected_temperature(self, training):
+        """Temperature of held-out distances."""
+        learner = copy(self)  # the prototypes of each fold are not those of this model
+        with warnings.catch_warnings():  # the fit to all samples warns, too
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return select_temperature(training, learner._held_out_distances)
+
+    def _held_out_distances(self, rest, held_out):
+        """Squared distances of samples from prototypes that others determine.
+
+        The tangent space at the mean of the prototypes is precise enough to determine
+        prototypes in a fraction of the time.
+        """
+        metric, is_curved = rest.metric, hasattr(rest.metric, "tangent_metric")
+        rest = in_tangent_space(rest) if is_curved else rest
+        loss = self._loss(rest, self._is_stochastic(rest.metric))
+        solver = self._solver(rest, loss, np.random.RandomState(0))
+        self._store(rest, solver())
+        prototypes = self._training.prototypes
+        if is_curved:
+            prototypes = rest.metric.decode(prototypes)
+        return compare(partial(self._compare, metric), held_out.Z, prototypes)
 
     @estimator_method
     def transform(self, X):
@@ -384,12 +405,8 @@ class PrototypeClassifier(
         squared, dtype = self._squared_distances(X)
         return astype(namespace(squared).sqrt(squared), dtype)
 
-    def _class_scores(self, X):
+    def _joint_log_likelihood(self, X):
         return self._scores(self._squared_distances(X)[0])
-
-    def _scores(self, squared_distances):
-        """Scores (n, n_classes) by squared distances from the prototypes."""
-        return nearest_scores(squared_distances, self._training.counts)
 
     def _squared_distances(self, X):
         """Squared distances from the prototypes, and the dtype of X."""
@@ -433,7 +450,7 @@ class PrototypeClassifier(
             )
         goes_on, announced = self._goes_on(), classes is not None
         X = self._check_X(X, reset=not goes_on)
-        y = self._check_y(y, X.shape[0])
+        y = checked_labels(y, X)
         classes = np.unique(y if classes is None else to_numpy(classes))
         check_two_classes(classes, type(self).__name__)
         counts = prototype_counts(self.n_prototypes, classes)
@@ -487,7 +504,7 @@ class PrototypeClassifier(
 
     def _check_X(self, X, reset):
         """X as an array; matrices are checked to be SPD, and made symmetric."""
-        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        ndim = len(shape_of(X))
         if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
             raise ValueError(
                 f"{type(self).__name__} was fitted on samples of "
@@ -507,15 +524,6 @@ class PrototypeClassifier(
                 f"X has values up to {largest:.3g}, too small for squared "
                 "distances. Multiply X by a number, or scale its features."
             )
-
-    def _check_y(self, y, n_samples):
-        y = known_labels(y if namespace(y) is np else to_numpy(y))
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        if len(y) != n_samples:
-            raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
-        check_classification_targets(y)
-        return y
 
     def _check_counts(self, counts, y):
         """Raise ValueError if a class has fewer samples than prototypes."""
@@ -736,6 +744,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         n_rows = sum(training.counts) * self._size
         n_epochs = training.n_epochs + min(training.Z.shape[0] / n_rows, 1.0)
         training = replace(training, n_epochs=n_epochs)
+        self._calibrate(training, streams=True)
         loss = self._loss(training, stochastic=True, streams=True)
         schedule = self._schedule(training, [n_epochs], 1.0, rng)
         self._store(training, fit_sgd(training, loss, *schedule))
@@ -749,7 +758,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         classes = np.unique(to_numpy(self.classes_ if classes is None else classes))
         self._check_same(classes, prototype_counts(self.n_prototypes, classes))
         X = self._check_X(X, reset=False)
-        y = self._check_y(y, X.shape[0])
+        y = checked_labels(y, X)
         before = to_numpy(self._training.class_sums)
         X, y, weights, class_sums = self._weighted(X, y, sample_weight, before)
         training = self._continued(X, y, weights, class_sums)

@@ -2,14 +2,18 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import prod
+from math import ceil, inf, prod
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from skgeom._held_out import held_out_folds, within_one_standard_error
-from skgeom._prototypes._losses import class_log_densities, log_sum
+from skgeom._held_out import (
+    fit_temperature,
+    held_out_folds,
+    within_one_standard_error,
+)
+from skgeom._prototypes._losses import class_log_densities, log_sum, nearest_scores
 from skgeom._prototypes._metrics import Metric
 from skgeom.optim import Euclidean, Product, StartError, minimize
 from skgeom.utils.array_api import (
@@ -311,7 +315,11 @@ class PrototypeCost:
                 # J = -jvp / 2 sigma^2, so that both together have 4 sigma^4.
                 jvp = p * part.jvp(direction)
                 jvp -= p * sum_of(jvp, axis=1, keepdims=True)
-                jvp *= training.weights[block, None] / (4 * self._scale**2)
+                jvp *= (
+                    training.weights[block, None]
+                    / (2 * self._scale)
+                    / (2 * self._scale)
+                )
                 total = total + part.vjp(jvp)
             return xp.reshape(total, (-1,)) + diagonal * flat
 
@@ -635,7 +643,8 @@ def select_weight(training, make_loss, scale, **limits):
     .. [1] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and
        Regression Trees", 1984, section 3.4.3: the rule of one standard error.
     """
-    (sample, folds), weights = _held_out_samples(training), _WEIGHTS.tolist()
+    sample, folds = _held_out_samples(training, _MOST_SAMPLES)
+    weights = _WEIGHTS.tolist()
     parts = [
         (_some(sample, folds != fold), _some(sample, folds == fold))
         for fold in range(folds.max() + 1)
@@ -666,6 +675,37 @@ def select_weight(training, make_loss, scale, **limits):
     return weights[within_one_standard_error(scores, shares)], means
 
 
+def select_temperature(training, held_out_distances):
+    """Temperature of held-out squared distances from the prototypes, or 2 variances.
+
+    The scores of the classes are minus the squared distances from their nearest
+    prototypes. Each fold holds out a fifth of the samples, and no fold follows when
+    ``_MOST_SAMPLES`` are held out: for large data, this takes as long as one fit. The
+    variance decides if no sample can be held out.
+
+    Parameters
+    ----------
+    training : Training
+    held_out_distances : callable
+        Maps a training from the start, and the held-out samples, to squared distances.
+    """
+    training = replace(training, prototypes=training.start, scale=None)
+    sample, folds = _held_out_samples(training)
+    y, weights = to_numpy(sample.y), to_numpy(sample.weights)
+    scores, found = np.empty((len(y), len(training.counts))), np.zeros(len(y), bool)
+    for fold in np.unique(folds[folds >= 0]):  # of few samples, a fold may have none
+        current_progress().note(f"training without fold {fold}")
+        own = folds == fold
+        squared = held_out_distances(_some(sample, ~own), _some(sample, own))
+        scores[own] = to_numpy(nearest_scores(squared, training.counts))
+        found |= own
+        if np.count_nonzero(found) >= _MOST_SAMPLES:
+            break
+    if not found.any():
+        return 2 * training.variance
+    return fit_temperature(scores[found], y[found], weights[found])
+
+
 def _some(training, rows):
     """The training with some of its samples, given by a mask or by their numbers."""
     rows = like(np.arange(training.Z.shape[0])[rows], training.y)
@@ -684,13 +724,14 @@ def _log_probabilities(training, prototypes, scale):
     return scores[np.arange(len(scores)), to_numpy(training.y)]
 
 
-def _held_out_samples(training):
-    """Training of distinct samples, or some of them, and the fold of each.
+def _held_out_samples(training, most=inf):
+    """Training of distinct samples, or at most some of them, and the fold of each.
 
     Equal samples become one, of their summed weight. They are sorted by their distances
     from the first prototypes of their class, and dealt out in this order.
     """
-    squared = training.metric.squared_distances(training.Z, training.prototypes)
+    distances = training.metric.squared_distances
+    squared = compare(distances, training.Z, training.prototypes)
     y, labels = to_numpy(training.y), to_numpy(training.labels)
     squared = to_numpy(squared)
     own = np.where(labels == y[:, None], squared, np.inf).min(axis=1)
@@ -699,7 +740,7 @@ def _held_out_samples(training):
     keys = np.column_stack([y, distances])
     _, rows, copies = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(copies.ravel(), to_numpy(training.weights))
-    some = slice(None, None, -(-len(rows) // _MOST_SAMPLES))
+    some = slice(None, None, max(ceil(len(rows) / most), 1))
     rows, weights = rows[some], like(weights[some], training.weights)
     sample = replace(_some(training, rows), weights=weights)
     return sample, held_out_folds(np.arange(len(rows))[:, None], y[rows])

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._prototypes._losses import MarginLoss
+from skgeom._prototypes._losses import MarginLoss, nearest_scores
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
@@ -18,10 +18,53 @@ from skgeom.utils.estimator import substitute_docs
 _SLOPE = 10.0
 
 
+class MarginClassifier:
+    r"""Prototypes that maximize margins, and probabilities by held-out distances.
+
+    Parameters
+    ----------
+    temperature : float or "auto", default="auto"
+        T of the class probabilities, in squared units of distance. ``"auto"`` minimizes
+        the log-loss of held-out samples. Training without each fifth of the samples
+        increases the time of ``fit``, at most about sixfold, for more than 5,000
+        samples about twofold, and with ``metric="riemann"`` by about a fifth. A number
+        saves this time; it does not change decisions.
+
+    Attributes
+    ----------
+    temperature_ : float
+        The temperature T. ``partial_fit`` holds out no samples: T is that of the last
+        ``fit`` or, without any, the mean squared distance of the samples from the
+        nearest prototype of their class at the start.
+    """
+
+    def _loss(self, training, stochastic, streams=False):
+        return MarginLoss(training.labels)
+
+    def _scores(self, squared_distances):
+        scores = nearest_scores(squared_distances, self._training.counts)
+        return scores / self.temperature_
+
+    def _calibrate(self, training, streams=False):
+        if self.temperature != "auto":
+            self.temperature_ = float(self.temperature)
+        elif not streams:
+            self.temperature_ = self._selected_temperature(training)
+        elif np.isfinite(training.n_epochs):
+            self.temperature_ = 2 * training.variance
+
+
+margin_constraints = {
+    "temperature": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+}
+
+
 @substitute_docs(
-    **documented(PrototypeClassifier), **documented(StreamingPrototypeClassifier)
+    **documented(PrototypeClassifier),
+    **documented(StreamingPrototypeClassifier),
+    **documented(MarginClassifier),
 )
-class GLRSQ(StreamingPrototypeClassifier):
+class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
     r"""Generalized learning vector quantization of SPD matrices.
 
     Each class has prototypes. With the squared distance :math:`d_J` of a sample from
@@ -45,6 +88,7 @@ class GLRSQ(StreamingPrototypeClassifier):
         ``"balanced"`` makes the sums of their weights equal, lest a large class take
         the samples of a small one; in ``partial_fit``, the sums are those of all
         samples so far. A dict has labels and positive numbers.
+    {temperature}
     {init}
     {solver}
     {max_iter}
@@ -65,6 +109,7 @@ class GLRSQ(StreamingPrototypeClassifier):
     ----------
     {prototypes_}
     {prototype_labels_}
+    {temperature_}
     {classes_}
     {loss_curve_}
     {n_iter_}
@@ -76,9 +121,12 @@ class GLRSQ(StreamingPrototypeClassifier):
 
     Notes
     -----
-    There is no ``predict_proba``: margins are relative distances, not likelihoods, and
-    a softmax of them would not tell how often a prediction is right. Use :class:`PLRSQ`
-    for probabilities.
+    Margins are no likelihoods. With the distance :math:`\delta_k` from the nearest
+    prototype of class k, the class probabilities are
+
+    .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / T)
+
+    in which the temperature T is determined by held-out samples (``temperature``).
 
     References
     ----------
@@ -101,6 +149,7 @@ class GLRSQ(StreamingPrototypeClassifier):
 
     _parameter_constraints = {
         **streaming_constraints,
+        **margin_constraints,
         "metric": [str],
         "slope": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
@@ -112,6 +161,7 @@ class GLRSQ(StreamingPrototypeClassifier):
         metric="riemann",
         slope="auto",
         class_weight="balanced",
+        temperature="auto",
         init="kmeans",
         solver="auto",
         max_iter=100,
@@ -127,6 +177,7 @@ class GLRSQ(StreamingPrototypeClassifier):
         self.metric = metric
         self.slope = slope
         self.class_weight = class_weight
+        self.temperature = temperature
         self.init = init
         self.solver = solver
         self.max_iter = max_iter
@@ -137,9 +188,6 @@ class GLRSQ(StreamingPrototypeClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def _loss(self, training, stochastic, streams=False):
-        return MarginLoss(training.labels)
 
     def _scale(self, training):
         return _SLOPE if self.slope == "auto" else float(self.slope)

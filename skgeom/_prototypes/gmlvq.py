@@ -8,12 +8,12 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import Interval
 
-from skgeom._prototypes._losses import MarginLoss
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     documented,
     shared_constraints,
 )
+from skgeom._prototypes.glrsq import MarginClassifier, margin_constraints
 from skgeom.optim import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
 from skgeom.utils.estimator import substitute_docs
@@ -25,8 +25,8 @@ from skgeom.utils.validation import require_memory
 _ENOUGH = 20
 
 
-@substitute_docs(**documented(PrototypeClassifier))
-class GMLVQ(PrototypeClassifier):
+@substitute_docs(**documented(PrototypeClassifier), **documented(MarginClassifier))
+class GMLVQ(MarginClassifier, PrototypeClassifier):
     r"""Generalized matrix learning vector quantization.
 
     Learns prototypes w together with a metric, a matrix :math:`\Omega` of unit norm
@@ -53,6 +53,7 @@ class GMLVQ(PrototypeClassifier):
         What the weights of the samples are multiplied by in training, for each class.
         ``"balanced"`` makes the sums of their weights equal. A dict has labels and
         positive numbers.
+    {temperature}
     {init}
     max_iter : int, default=1000
         Largest number of iterations of Riemannian L-BFGS, which learns prototypes and
@@ -71,6 +72,7 @@ class GMLVQ(PrototypeClassifier):
     ----------
     {prototypes_}
     {prototype_labels_}
+    {temperature_}
     omega_ : ndarray of shape (n_components, n_features)
         The matrix :math:`\Omega`. For SPD matrices of size n, the features are the
         n (n + 1) / 2 entries of the upper triangle, row by row, those off the diagonal
@@ -94,6 +96,10 @@ class GMLVQ(PrototypeClassifier):
     --------
     RSLVQ : Probabilistic, with the Euclidean metric.
 
+    Notes
+    -----
+    The class probabilities are those of :class:`GLRSQ`, with the distance d.
+
     References
     ----------
     .. [1] P. Schneider, M. Biehl and B. Hammer, "Adaptive relevance matrices in
@@ -114,6 +120,7 @@ class GMLVQ(PrototypeClassifier):
     _accepts_vectors = True
     _parameter_constraints = {
         **shared_constraints,
+        **margin_constraints,
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "slope": [Interval(Real, 0, None, closed="neither")],
     }
@@ -125,6 +132,7 @@ class GMLVQ(PrototypeClassifier):
         n_components=None,
         slope=10.0,
         class_weight=None,
+        temperature="auto",
         init="kmeans",
         max_iter=1000,
         tol=1e-3,
@@ -136,15 +144,13 @@ class GMLVQ(PrototypeClassifier):
         self.n_components = n_components
         self.slope = slope
         self.class_weight = class_weight
+        self.temperature = temperature
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def _loss(self, training, stochastic):
-        return MarginLoss(training.labels)
 
     def _scale(self, training):
         return float(self.slope)

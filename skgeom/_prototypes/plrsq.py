@@ -23,7 +23,6 @@ from skgeom.geometry._affine_invariant import (
     from_spectrum,
     inverse_factors,
 )
-from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import like, namespace, to_numpy
 from skgeom.utils.estimator import current_progress, substitute_docs
 from skgeom.utils.validation import check_priors
@@ -48,7 +47,7 @@ likelihood_constraints = {
 }
 
 
-class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifier):
+class LikelihoodClassifier(StreamingPrototypeClassifier):
     r"""Prototypes that maximize the likelihood of the classes, equation 18.
 
     Parameters
@@ -95,9 +94,6 @@ class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifie
     """
 
     _parameter_constraints = likelihood_constraints
-
-    def _joint_log_likelihood(self, X):
-        return self._scores(self._squared_distances(X)[0])
 
     def _scores(self, squared_distances):
         counts = self._training.counts

@@ -1,7 +1,8 @@
 """Baselines to compare with: linear projections, and classifiers of SPD matrices.
 
-Methods from the literature without another maintained implementation. ``mdrm`` and
-``tslda`` return pipelines of pyriemann and scikit-learn that validate their input.
+The module contains methods from the literature without another maintained
+implementation. ``mdrm`` and ``tslda`` return pipelines of pyriemann and scikit-learn
+that validate their input.
 """
 
 from skgeom.baselines._cluster_classifier import ClusterClassifier

@@ -1,39 +1,35 @@
 """A classifier from a clusterer, by the labels of the clusters."""
 
 import numpy as np
-from sklearn.base import (
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    clone,
-)
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.utils import check_array, check_X_y, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skgeom.utils.estimator import BaseEstimator, estimator_method
+from skgeom.utils.validation import check_array, checked_labels, validate_data
 
 
 class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Classify by clusters, each of which predicts its most frequent class.
+    """Classify samples by the most frequent class of their cluster.
 
     Parameters
     ----------
     clusterer : estimator
-        A clusterer with ``fit`` and ``predict``, for matrices or for vectors. The
-        labels are not passed to it.
+        A clusterer with ``fit`` and ``predict``, for matrices or for vectors. ``fit``
+        of the clusterer does not receive the labels.
 
     Attributes
     ----------
     clusterer_ : estimator
         The fitted clusterer.
     clusters_ : ndarray of shape (n_clusters,)
-        The numbers of the clusters that hold training samples, in ascending order.
+        The numbers of the clusters that contain training samples, in ascending order.
     cluster_labels_ : ndarray of shape (n_clusters,)
-        The most frequent class in each cluster, the first one if several are equally
-        frequent. New samples in any other cluster are given the most frequent class of
-        all.
+        The most frequent class in each cluster, the first class if several are equally
+        frequent. For new samples in a cluster without training samples, ``predict``
+        returns the most frequent class of all training samples.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -68,7 +64,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like of shape (n_samples, ...)
             Samples of any shape that the clusterer accepts.
         y : array-like of shape (n_samples,)
-            Their class labels.
+            Class labels of the samples.
 
         Returns
         -------
@@ -80,10 +76,11 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ValueError
             If y is malformed, or if the clusterer does not accept X.
         """
-        validate_data(self, X, y, skip_check_array=True)
-        X, y = check_X_y(X, y, dtype=np.float64, ensure_2d=False, allow_nd=True)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        validate_data(self, X, skip_check_array=True)
+        X = check_array(
+            X, input_name="X", dtype=np.float64, ensure_2d=False, allow_nd=True
+        )
+        self.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
         self.clusterer_ = clone(self.clusterer).fit(X)
         clusters = self.clusterer_.predict(X)
         self.clusters_, positions = np.unique(clusters, return_inverse=True)
@@ -106,7 +103,9 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The labels of the clusters to which the clusterer assigns the samples.
         """
         check_is_fitted(self)
-        samples = check_array(X, dtype=np.float64, ensure_2d=False, allow_nd=True)
+        samples = check_array(
+            X, input_name="X", dtype=np.float64, ensure_2d=False, allow_nd=True
+        )
         clusters = self.clusterer_.predict(samples)
         validate_data(self, X, skip_check_array=True, reset=False)
         positions = np.searchsorted(self.clusters_, clusters)

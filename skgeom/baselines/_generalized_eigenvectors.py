@@ -17,7 +17,7 @@ class GeneralizedEigenvectors(LinearProjection):
     r"""Generalized eigenvectors of the second moments of pairs of classes (GEM).
 
     For each ordered pair of classes i and j, the components are the directions in which
-    the mean square of class i is largest relative to that of class j,
+    the ratio of the mean squares of classes i and j is largest,
 
     .. math::
 
@@ -25,14 +25,16 @@ class GeneralizedEigenvectors(LinearProjection):
        \right) v, \qquad
        \Psi_i = \frac{1}{n_i} \sum_{y_k = i} x_k x_k^\top
 
-    with the leading :math:`\lambda` [1]_. They depend on the origin of the data. Each
-    pair is solved separately, so components of different pairs are often similar.
+    with the leading :math:`\lambda` [1]_. The components depend on the origin of the
+    data. Each pair is solved separately, so components of different pairs are often
+    similar.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components: those with the largest :math:`\lambda` of all pairs. None
-        for all of them, one for each of the C (C - 1) pairs.
+        Number of components, which are the eigenvectors with the largest
+        :math:`\lambda` of all pairs. None keeps one component for each of the C (C - 1)
+        pairs.
     regularization : float, default=0.01
         :math:`\gamma`, the variance that is added to class j, as a fraction of its mean
         variance. With 0, all second moments must be regular.
@@ -41,7 +43,8 @@ class GeneralizedEigenvectors(LinearProjection):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The eigenvectors, scaled such that the regularized mean square of class j is
-        one, in falling order of :math:`\lambda`; the largest entry of each is positive.
+        one, in descending order of :math:`\lambda`; the largest entry of each is
+        positive.
     eigenvalues_ : ndarray of shape (n_components,)
         :math:`\lambda`, the mean square of class i.
     pairs_ : ndarray of shape (n_components, 2)
@@ -55,7 +58,7 @@ class GeneralizedEigenvectors(LinearProjection):
 
     See Also
     --------
-    skgeom.SecondMomentSQFA : A few components for all pairs together.
+    skgeom.SecondMomentSQFA : Learns a few components for all pairs together.
 
     Notes
     -----
@@ -88,14 +91,14 @@ class GeneralizedEigenvectors(LinearProjection):
 
     @estimator_method
     def fit(self, X, y):
-        """Find the eigenvectors.
+        """Compute the eigenvectors.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
+            Class labels of the samples, of at least two classes.
 
         Returns
         -------
@@ -105,9 +108,9 @@ class GeneralizedEigenvectors(LinearProjection):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, if there are not as many
-            components as asked for, or if the second moment of a class is singular in
-            spite of the regularization.
+            If X or y is malformed, if there is one class only, if ``n_components``
+            exceeds the number of components, or if the second moment of a class is
+            singular in spite of the regularization.
         """
         X, codes = self._validate(X, y)
         pairs = list(permutations(range(len(self.classes_)), 2))

@@ -17,8 +17,8 @@ from skgeom.utils.validation import check_spd_samples, warn_user
 class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     r"""Geometry-aware principal component analysis of SPD matrices (gaPCA).
 
-    Reduces n x n matrices to :math:`W^\top X W`, with the m orthonormal columns of W
-    such that the reduced matrices are dispersed the most about their mean,
+    gaPCA reduces n x n matrices to :math:`W^\top X W`. The m orthonormal columns of W
+    maximize the dispersion of the reduced matrices about their mean,
 
     .. math::
 
@@ -26,7 +26,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
        d_{AI}^2(W^\top X_i W,\; W^\top M W)
 
     with the Riemannian mean M of the matrices and the affine-invariant distance [1]_,
-    [2]_. It uses no labels.
+    [2]_. The method uses no labels.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n)
-        The columns of W, as rows. Only their span matters to the objective; of its
-        orthonormal bases it is the one in which the reduced mean is diagonal, with
-        falling entries. The largest entry of each is positive.
+        The columns of W, as rows. The objective depends on their span only. In the
+        orthonormal basis that is returned, the reduced mean is diagonal with descending
+        entries, and the largest entry of each component is positive.
     mean_ : ndarray of shape (n, n)
         The Riemannian mean M.
     objective_ : float
@@ -61,11 +61,11 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    If all :math:`X_i` become :math:`A X_i A^\top`, the span of W becomes
-    :math:`A^{-\top}` times that, and the objective is the same.
+    If all :math:`X_i` become :math:`A X_i A^\top`, the span of W is multiplied by
+    :math:`A^{-\top}`, and the objective does not change.
 
-    To find filters of vectors, fit it to the covariances or second moments of their
-    classes; ``X @ components_.T`` are the features.
+    To compute filters of vectors, fit the estimator to the covariances or second
+    moments of the classes; ``X @ components_.T`` are the features.
 
     References
     ----------
@@ -117,7 +117,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X is not such a stack, with the name of the matrix, or if
+            If X is not a stack of SPD matrices (the message names the matrix), or if
             ``n_components`` exceeds n.
 
         Warns

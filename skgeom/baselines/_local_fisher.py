@@ -10,16 +10,17 @@ from skgeom.baselines._decompositions import whitening_basis
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import fix_signs, space_of
+from skgeom.utils.validation import require_memory
 
 
 class LocalFisherDiscriminantAnalysis(LinearProjection):
     r"""Local Fisher discriminant analysis (LFDA).
 
-    This is linear discriminant analysis with weights for pairs of samples. Samples of
-    one class that are far apart have a small weight, and the projection need not bring
-    them together. So a class may have several clusters, and there may be more than
-    ``n_classes - 1`` components. They maximize :math:`v^\top S_b v / v^\top S_w v`, one
-    after the other, with the matrices
+    LFDA is linear discriminant analysis with weights for pairs of samples. Distant
+    samples of one class have a small weight, so the projection need not bring them
+    together. A class may therefore have several clusters, and there may be more than
+    ``n_classes - 1`` components. The components maximize
+    :math:`v^\top S_b v / v^\top S_w v`, one after the other, with the matrices
 
     .. math::
 
@@ -27,7 +28,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
        W^{(w)}_{ij} = \frac{A_{ij}}{n_c}, \quad
        W^{(b)}_{ij} = A_{ij} \left(\frac1n - \frac1{n_c}\right)
 
-    for samples of the same class c, and 0 and 1/n for others [1]_. The affinity
+    for samples of the same class c; for samples of different classes, the weights are 0
+    and 1/n [1]_. The affinity
 
     .. math:: A_{ij} = \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
 
@@ -39,13 +41,13 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     n_components : int, default=2
         Number of components, at most ``n_features``.
     n_neighbors : int or None, default=7
-        The number k. If a class has fewer samples, the farthest is taken. None sets all
-        affinities to one, which gives linear discriminant analysis.
+        The number k. If a class has fewer samples, its farthest sample is used. None
+        sets all affinities to one, which gives linear discriminant analysis.
     embedding : {"weighted", "orthonormalized", "plain"}, default="weighted"
-        How the components are scaled. With ``"plain"``, :math:`V S_w V^\top` is the
+        Scaling of the components. With ``"plain"``, :math:`V S_w V^\top` is the
         identity. ``"weighted"`` multiplies each component by the square root of its
-        ratio, and by zero if the ratio is negative. ``"orthonormalized"`` replaces them
-        by an orthonormal basis of their span, in their order.
+        ratio, and by zero if the ratio is negative. ``"orthonormalized"`` replaces the
+        components by an orthonormal basis of their span, in the same order.
     regularization : float, default=0.0
         Fraction of the mean variance of :math:`S_w` that is added to its diagonal.
 
@@ -54,7 +56,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     components_ : ndarray of shape (n_components, n_features)
         The components; the largest entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,)
-        The ratios that they reach, in falling order.
+        The ratios of the components, in descending order.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -64,15 +66,16 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
 
     See Also
     --------
-    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same with an affinity
-        of one.
-    sklearn.neighbors.NeighborhoodComponentsAnalysis : Learns for nearest neighbors.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : LFDA with an affinity of
+        one for all pairs.
+    sklearn.neighbors.NeighborhoodComponentsAnalysis : Linear projection for
+        nearest-neighbor classification.
 
     Notes
     -----
-    All distances within a class are in memory at once, a matrix with one entry for each
-    pair of its samples. Pairs of different classes need only products with X.
-    Directions in which no samples differ are omitted.
+    The matrix of all distances within a class is in memory at once. Pairs of different
+    classes require only products with X. Directions in which X does not vary are
+    omitted.
 
     References
     ----------
@@ -118,7 +121,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
+            Class labels of the samples, of at least two classes.
 
         Returns
         -------
@@ -129,8 +132,9 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         ------
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of features, or of directions in which X varies, or if
-            :math:`S_w` is singular up to rounding where :math:`S_b` is not.
+            exceeds the number of features or of directions in which X varies, or if
+            :math:`S_w` is singular up to rounding in a direction in which :math:`S_b`
+            is not.
         """
         X, codes = self._validate(X, y)
         space = space_of(X, centred=True, n_least=self.n_components)
@@ -206,6 +210,11 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
 
 def _affinity(X, n_neighbors):
     """Affinities between samples of a class, with local scaling."""
+    require_memory(
+        24 * len(X) ** 2,  # with products of scales, and affinities
+        f"The distances between {len(X)} samples of a class",
+        "Use fewer samples of X.",
+    )
     if n_neighbors is None or len(X) == 1:
         return np.ones((len(X), len(X)))
     squares = squareform(pdist(X, "sqeuclidean"))

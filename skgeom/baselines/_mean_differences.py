@@ -21,23 +21,24 @@ class SupervisedPCA(LinearProjection):
        X^\top H K_y H X = \sum_c n_c^2 (\bar x_c - \bar x) (\bar x_c - \bar x)^\top
 
     (algorithm 1 of [1]_, with samples in rows), where H centers the samples and
-    :math:`K_y` is one for samples of the same class and zero otherwise. They maximize
-    the dependence on the labels that the Hilbert-Schmidt independence criterion
-    measures. The right-hand side needs no matrix of the size of :math:`K_y`.
+    :math:`K_y` is one for samples of the same class and zero otherwise. The components
+    maximize the dependence on the labels, measured with the Hilbert-Schmidt
+    independence criterion. The right-hand side requires no matrix of the size of
+    :math:`K_y`.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of components. There are at most ``n_classes - 1``, because the class
-        means lie in an affine subspace of that dimension. None for all of them.
+        means lie in an affine subspace of this dimension. None keeps all components.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The eigenvectors, orthonormal; the largest entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,)
-        Their eigenvalues, in falling order; infinity if too large for floating-point
-        numbers.
+        Eigenvalues of the components, in descending order; infinity if too large for
+        floating-point numbers.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -47,13 +48,13 @@ class SupervisedPCA(LinearProjection):
 
     See Also
     --------
-    LOL : Adds the directions of the largest variance within the classes.
-    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Compares the differences
-        between the means with the covariance within the classes.
+    LOL : Also uses the directions of the largest variance within the classes.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Uses the within-class
+        covariance as well as the class means.
 
     Notes
     -----
-    Any further eigenvector has the eigenvalue zero, and is arbitrary.
+    Further eigenvectors are arbitrary, because their eigenvalues are zero.
 
     References
     ----------
@@ -79,14 +80,14 @@ class SupervisedPCA(LinearProjection):
 
     @estimator_method
     def fit(self, X, y):
-        """Find the eigenvectors.
+        """Compute the eigenvectors.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
+            Class labels of the samples, of at least two classes.
 
         Returns
         -------
@@ -96,8 +97,8 @@ class SupervisedPCA(LinearProjection):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, or if there are not as
-            many components as asked for.
+            If X or y is malformed, if there is one class only, or if ``n_components``
+            exceeds the number of components.
         """
         X, codes = self._validate(X, y)
         n_classes = len(self.classes_)
@@ -127,7 +128,8 @@ class LOL(LinearProjection):
        [\delta_1, \dots, \delta_{C-1}, v_1, v_2, \dots], \qquad
        \sum_i (x_i - \bar x_{y_i}) (x_i - \bar x_{y_i})^\top v_k = \lambda_k v_k
 
-    of [1]_, orthonormalized in that order. There may be fewer samples than features.
+    of [1]_, orthonormalized in this order. The number of samples may be smaller than
+    the number of features.
 
     Parameters
     ----------
@@ -139,8 +141,7 @@ class LOL(LinearProjection):
     components_ : ndarray of shape (n_components, n_features)
         The components, orthonormal; the largest entry of each is positive.
     n_mean_directions_ : int
-        Number of the components, the first ones, that span differences between class
-        means.
+        Number of leading components that span differences between class means.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -155,9 +156,10 @@ class LOL(LinearProjection):
     Notes
     -----
     The differences between the means are replaced by their principal directions, with
-    the classes weighted by counts. These have the same span, and the last ones are
-    omitted if ``n_components`` is less than their number. Principal directions within
-    the classes that depend linearly on the components before them are omitted.
+    the classes weighted by counts. The principal directions have the same span, and the
+    last directions are omitted if ``n_components`` is smaller than their number.
+    Principal directions within the classes are omitted if they depend linearly on
+    earlier components.
 
     References
     ----------
@@ -183,14 +185,14 @@ class LOL(LinearProjection):
 
     @estimator_method
     def fit(self, X, y):
-        """Find the components.
+        """Compute the components.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
+            Class labels of the samples, of at least two classes.
 
         Returns
         -------
@@ -201,7 +203,7 @@ class LOL(LinearProjection):
         ------
         ValueError
             If X or y is malformed, if there is one class only, or if ``n_components``
-            exceeds the number of features, or of directions in which X varies.
+            exceeds the number of features or of directions in which X varies.
         """
         X, codes = self._validate(X, y)
         n_classes = len(self.classes_)

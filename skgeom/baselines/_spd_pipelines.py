@@ -4,10 +4,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from skgeom.utils.validation import check_spd_samples, check_two_classes
+from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 
 
 class SPDSamples(TransformerMixin, BaseEstimator):
@@ -25,16 +24,10 @@ class SPDSamples(TransformerMixin, BaseEstimator):
     def fit(self, X, y=None):
         """Check X and y."""
         check_spd_samples(self, X, reset=True, name=self.name)
-        if y is None:
-            raise ValueError(f"{self.name} requires y to be passed, but it is None.")
-        y = np.asarray(y)
-        if y.ndim != 1:  # the next steps do not flatten columns
-            raise ValueError(f"y should be a 1d array, got shape {y.shape}.")
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        if len(y) != len(X):
-            raise ValueError(f"X has {len(X)} samples, but y has {len(y)} labels.")
-        check_two_classes(np.unique(y), self.name)
+        labels = checked_labels(y, X)
+        if np.ndim(y) != 1:  # the next steps do not flatten columns
+            raise ValueError(f"y should be a 1d array, got shape {np.shape(y)}.")
+        check_two_classes(np.unique(labels), self.name)
         return self
 
     def transform(self, X):
@@ -59,18 +52,18 @@ class SPDSamples(TransformerMixin, BaseEstimator):
 def mdrm(metric="riemann"):
     """Minimum distance to the Riemannian mean of a class (MDRM).
 
-    Predicts the class whose Riemannian mean is nearest [1]_.
+    MDRM predicts the class with the nearest Riemannian mean [1]_.
 
     Parameters
     ----------
     metric : str, default="riemann"
-        Metric of the means and distances, as pyriemann names it. ``"riemann"`` is the
+        Name of the metric of the means and distances in pyriemann. ``"riemann"`` is the
         affine-invariant metric.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        A check of X, and pyriemann's ``MDM``.
+        Validation of X, then pyriemann's ``MDM``.
 
     References
     ----------
@@ -100,19 +93,19 @@ def tslda(metric="riemann", shrinkage="auto"):
     Parameters
     ----------
     metric : str, default="riemann"
-        Metric of the mean at which the tangent space is taken, as pyriemann names it.
-        ``"riemann"`` is the affine-invariant metric.
+        Name of the metric of the mean and the tangent space in pyriemann. ``"riemann"``
+        is the affine-invariant metric.
     shrinkage : "auto", float or None, default="auto"
         Shrinkage of the covariance within the classes: ``"auto"`` for the estimate of
         Ledoit and Wolf, a number from 0 to 1, or None for no shrinkage. The tangent
-        space of n x n matrices has n (n + 1) / 2 dimensions, often about as many as
-        there are samples. Then shrinkage is necessary.
+        space of n x n matrices has n (n + 1) / 2 dimensions. Shrinkage is necessary if
+        this number is similar to the number of samples.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        A check of X, a ``TangentSpace`` of pyriemann and
-        ``LinearDiscriminantAnalysis``: TSLDA of [1]_, which has no shrinkage.
+        Validation of X, pyriemann's ``TangentSpace`` and
+        ``LinearDiscriminantAnalysis``. TSLDA in [1]_ uses no shrinkage.
 
     References
     ----------

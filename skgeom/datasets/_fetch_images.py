@@ -38,9 +38,9 @@ def fetch_mnist(
 ):
     """Fetch MNIST, 70,000 handwritten digits.
 
-    They are read from a file ``mnist.npz`` in the folder SKGEOM_DATA, with arrays ``X``
-    of 70000 x 28 x 28 bytes and ``y``. Without that file, they are downloaded once, as
-    by Keras.
+    The digits are read from a file ``mnist.npz`` in the folder SKGEOM_DATA, with arrays
+    ``X`` of 70000 x 28 x 28 bytes and ``y``. If the file is missing, the version of
+    Keras is downloaded once.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def fetch_mnist(
     Returns
     -------
     digits : Bunch
-        With the attributes
+        The attributes are
 
         - ``data``, ndarray of shape (n_images, 784), uint8: intensities, row by row;
         - ``images``, the same with shape (n_images, 28, 28);
@@ -109,10 +109,11 @@ def fetch_mnist(
 def fetch_svhn(*, subset="all", return_X_y=False):
     """Fetch SVHN, 99,289 digits of house numbers in street views.
 
-    These are the cropped digits: a training set of 73,257 images and a test set of
-    26,032. They are read from files ``train_32x32.mat`` and ``test_32x32.mat`` in the
-    folder SKGEOM_DATA. Their source, http://ufldl.stanford.edu/housenumbers/, does not
-    offer https, so that they must be downloaded by hand (174 and 61 MiB).
+    The data are the cropped digits: a training set of 73,257 images and a test set of
+    26,032 images. They are read from the files ``train_32x32.mat`` and
+    ``test_32x32.mat`` in the folder SKGEOM_DATA. The source,
+    http://ufldl.stanford.edu/housenumbers/, does not offer https: download the files
+    manually (174 and 61 MiB).
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def fetch_svhn(*, subset="all", return_X_y=False):
     Returns
     -------
     digits : Bunch
-        With the attributes
+        The attributes are
 
         - ``data``, ndarray of shape (n_images, 1024), float32: the means of the three
           colors, row by row;

@@ -45,29 +45,29 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     """Fetch ETH-80 as region covariance descriptors of 3,280 photographs.
 
     There are 8 categories with 10 objects each, photographed from 41 views. The
-    descriptors are computed as by :class:`~skgeom.RegionCovariance`, from images of
-    256 x 256 pixels.
+    descriptors equal the output of :class:`~skgeom.RegionCovariance` for images of 256
+    x 256 pixels.
 
-    They are read from a file ``eth80_covariances.npz`` in the folder SKGEOM_DATA, with
-    the arrays ``cov5`` and ``cov9``, the descriptors of intensity and color; ``y``,
-    the category; ``object`` and ``view``. The file cannot be downloaded, because the
-    photographs are not published as one file.
+    The descriptors are read from a file ``eth80_covariances.npz`` in the folder
+    SKGEOM_DATA, with the arrays ``cov5`` and ``cov9``, the descriptors of intensity and
+    color; ``y``, the category; ``object`` and ``view``. The file cannot be downloaded,
+    because the photographs are not published as one file.
 
     Parameters
     ----------
     features : {"intensity", "color"}, default="intensity"
-        The features of :class:`~skgeom.RegionCovariance`. They give descriptors of size
-        5 x 5 or 9 x 9.
+        The features of :class:`~skgeom.RegionCovariance`: descriptors of size 5 x 5 or
+        9 x 9.
     {return_X_y}
 
     Returns
     -------
     objects : Bunch
-        With the attributes
+        The attributes are
 
         - ``data``, ndarray of shape (3280, n, n), float64, with n = 5 or 9;
         - ``target``, ndarray of shape (3280,), int: the category, 0 to 7;
-        - ``target_names``, list of str: their names;
+        - ``target_names``, list of str: the names of the categories;
         - ``object``, ndarray of shape (3280,), int: the object within its category, 0
           to 9;
         - ``group``, the object among all 80 objects, 0 to 79;
@@ -83,9 +83,9 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
 
     Notes
     -----
-    Views of the same object are similar. To test on objects that were not seen before,
-    split by ``group``. In [2]_, 21 views of every object are for training and the other
-    20 for the test.
+    Views of the same object are similar. Split by ``group`` to test on new objects. In
+    [2]_, 21 views of every object are for training and the remaining 20 views for the
+    test.
 
     References
     ----------
@@ -141,10 +141,11 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
 def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     """Fetch BCI competition IV 2a: covariances of EEG during imagined movements.
 
-    The subjects imagined four movements, in 288 trials on each of two days. A matrix is
-    the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to 10-30 Hz.
+    The subjects imagined four movements, in 288 trials on each of two days. Each matrix
+    is the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to 10-30
+    Hz.
 
-    The authors of [2]_ published the matrices. They are read from a file
+    The authors of [2]_ published the matrices. The covariances are read from a file
     ``bci_iv_2a_s1_to_s4.npz`` in the folder SKGEOM_DATA, with the arrays ``cov_1``,
     ``y_1`` and ``test_1`` for subject 1 and so on. The file cannot be downloaded. The
     package moabb downloads the signals of all nine subjects.
@@ -158,7 +159,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     Returns
     -------
     trials : Bunch
-        With the attributes
+        The attributes are
 
         - ``data``, ndarray of shape (576, 22, 22), float64: a matrix for each trial;
         - ``target``, ndarray of shape (576,), int: the movement, 0 to 3;
@@ -217,14 +218,14 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
 def fetch_ssvep(*, return_X_y=False):
     """Fetch EEG signals of steady-state visual evoked potentials, 864 trials.
 
-    Twelve subjects looked at a light that flickers with 13, 17 or 21 Hz, or at none of
-    them, in trials of 5 s [1]_. The signals of eight occipital channels are not
-    filtered, and range from 0.5 s before to 5.5 s after the start of the trial.
+    Twelve subjects looked at a light that flickers with 13, 17 or 21 Hz, or at no
+    light, in trials of 5 s [1]_. The signals of eight occipital channels are not
+    filtered, from 0.5 s before to 5.5 s after the start of the trial.
 
-    They are read from a file ``eeg_ssvep.npz`` in the folder SKGEOM_DATA, with the
-    arrays ``X``, ``y``, ``subject`` and ``session``, integers, and ``scale``, the unit
-    of ``X``. The file cannot be downloaded, because the recordings are not published as
-    one file.
+    The signals are read from a file ``eeg_ssvep.npz`` in the folder SKGEOM_DATA, with
+    the arrays ``X``, ``y``, ``subject`` and ``session``, integers, and ``scale``, the
+    unit of ``X``. The file cannot be downloaded, because the recordings are not
+    published as one file.
 
     Parameters
     ----------
@@ -233,7 +234,7 @@ def fetch_ssvep(*, return_X_y=False):
     Returns
     -------
     trials : Bunch
-        With the attributes
+        The attributes are
 
         - ``data``, ndarray of shape (864, 8, 1536), float32: trials, channels, times;
         - ``target``, ndarray of shape (864,), int: the frequency, 0 to 3;

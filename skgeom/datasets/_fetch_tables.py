@@ -20,7 +20,7 @@ _DOCS = {
     **FETCH_DOCS,
     "bunch": """
 table : Bunch
-    With the attributes
+    The attributes are
 
     - ``data``, ndarray of shape (n_samples, n_features), float64;
     - ``target``, ndarray of shape (n_samples,), int: the classes, 0 and 1;
@@ -53,15 +53,15 @@ _PIMA_FEATURES = (
 def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the heart disease data of Cleveland, 303 patients.
 
-    There are 13 attributes, some of which are codes. Six values are missing and given
-    as NaN: four of ``ca`` and two of ``thal``. The classes are ``"absent"``, 0, and
-    ``"present"``, 1, which is a diagnosis from 1 to 4 in the source.
+    The table has 13 attributes, some of which are codes. Six missing values are NaN:
+    four of ``ca`` and two of ``thal``. The classes are ``"absent"``, 0, and
+    ``"present"``, 1. Class 1 combines the diagnoses 1 to 4 of the source.
 
     The data are read from one of two files in the folder SKGEOM_DATA:
     ``heart_cleveland.csv``, a table with a header and 15 columns (``feature_names``,
-    the diagnosis ``num`` from 0 to 4, and ``target``), or
-    ``processed.cleveland.data``, the file of the UCI machine learning repository.
-    Without these, ``processed.cleveland.data`` is downloaded once.
+    the diagnosis ``num`` from 0 to 4, and ``target``), or ``processed.cleveland.data``,
+    the file of the UCI machine learning repository. If both files are missing,
+    ``processed.cleveland.data`` is downloaded once.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the diabetes data of Pima Indians, 768 women.
 
     Zeros in ``glucose``, ``blood_pressure``, ``skin_thickness``, ``insulin`` and
-    ``bmi`` stand for missing values. The classes are ``"negative"``, 0, and
-    ``"positive"``, 1: diabetes within five years.
+    ``bmi`` are missing values. The classes are ``"negative"``, 0, and ``"positive"``,
+    1: diabetes within five years.
 
     The data are read from a file ``pima_diabetes.csv`` in the folder SKGEOM_DATA, a
     table with a header and the columns ``feature_names`` and ``target``. Without that

@@ -12,7 +12,7 @@ DAMAGED = "the file is damaged or a different one. Replace or remove it."
 FETCH_DOCS = {
     "data_home": """
 data_home : str, path-like or None, default=None
-    Folder of downloaded files, which are in its subfolder ``skgeom/``. None for
+    Folder of downloads, which are stored in its subfolder ``skgeom/``. None for
     :func:`sklearn.datasets.get_data_home`.""",
     "download_if_missing": """
 download_if_missing : bool, default=True

@@ -44,7 +44,7 @@ def make_gaussian_classes(
     shuffle : bool, default=True
         Whether the samples are in random order, or sorted by class.
     random_state : int, RandomState instance or None, default=None
-        For the samples.
+        Seed of the samples.
 
     Returns
     -------
@@ -152,26 +152,27 @@ _TOYS = {
 def sqfa_toy_statistics(name):
     """Return the statistics of a toy problem of supervised quadratic feature analysis.
 
-    Each problem shows which differences of the classes a method finds, with two filters
-    or, for ``"lda"``, one. :func:`make_gaussian_classes` draws data from them.
+    Each problem shows which differences between classes a method selects, with two
+    filters or, for ``"lda"``, one filter. :func:`make_gaussian_classes` draws samples
+    with these statistics.
 
     Parameters
     ----------
     name : {"covariances", "means", "distances", "lda"}
-        Which problem:
+        Name of the problem:
 
-        - ``"covariances"``, 3 classes in 6 axes [1]_: the covariances differ much in
-          axes 1-2, which :class:`~skgeom.SQFA` finds; the means differ a little in
-          axes 3-4, which LDA finds; and axes 5-6 have the largest variance, which PCA
-          finds. The paper has sigma^2 = 0.002.
+        - ``"covariances"``, 3 classes in 6 axes [1]_: the covariances differ strongly
+          in axes 1-2, which :class:`~skgeom.SQFA` selects; the means differ slightly in
+          axes 3-4, which LDA selects; axes 5-6 have the largest variance and are
+          selected by PCA. The paper uses sigma^2 = 0.002.
         - ``"means"``, 3 classes in 4 axes [1]_: the means differ in axes 1-2, which
-          SQFA finds, and the second moments differ more in axes 3-4, which
-          :class:`~skgeom.SecondMomentSQFA` finds. sigma^2 = 0.001.
-        - ``"distances"``, 3 centered classes in 4 axes [2]_: orientations differ more
-          in axes 1-2, where the variance is small, than in axes 3-4, where it is large.
-          Which axes are found depends on the distance. sigma^2 = 0.001.
-        - ``"lda"``, 4 classes with the same covariance in the plane: the one filter
-          that separates all pairs is not the filter of LDA. sigma^2 = 0.001.
+          SQFA selects, and the second moments differ more in axes 3-4, which
+          :class:`~skgeom.SecondMomentSQFA` selects. sigma^2 = 0.001.
+        - ``"distances"``, 3 centered classes in 4 axes [2]_: the orientations differ
+          more in axes 1-2, which have a small variance, than in axes 3-4, which have a
+          large variance. The distance determines the selected axes. sigma^2 = 0.001.
+        - ``"lda"``, 4 classes with the same covariance in two dimensions: the filter
+          that separates all pairs differs from the filter of LDA. sigma^2 = 0.001.
 
     Returns
     -------
@@ -181,7 +182,7 @@ def sqfa_toy_statistics(name):
     Raises
     ------
     ValueError
-        If there is no problem of this name.
+        If ``name`` is not the name of a problem.
 
     References
     ----------
@@ -250,7 +251,7 @@ def make_syn_spd(
     Parameters
     ----------
     name : {"SynI", "SynII"}, default="SynI"
-        Which of the two data sets.
+        Name of the data set.
     n_per_class : int, default=250
         Number of matrices of each class. Each call draws new bases, so make the
         matrices for training, validation and test in one call, and split them.
@@ -263,15 +264,15 @@ def make_syn_spd(
     shuffle : bool, default=True
         Whether the matrices are in random order, or sorted by class.
     random_state : int, RandomState instance or None, default=None
-        For the bases and the noise.
+        Seed of the bases and the noise.
 
     Returns
     -------
     X : ndarray of shape (4 * n_per_class, 10, 10), float64
         The matrices.
     y : ndarray of shape (4 * n_per_class,), int
-        Their classes, 0 to 3. In SynI, ``y // 2`` is the set of eigenvalues and
-        ``y % 2`` the basis.
+        Classes of the matrices, 0 to 3. In SynI, ``y // 2`` is the set of eigenvalues
+        and ``y % 2`` the basis.
 
     Raises
     ------
@@ -338,7 +339,7 @@ def make_spd_classes(
     r"""Make classes of SPD matrices that scatter around their means isotropically.
 
     The mean of each class is :math:`M = \exp(S)` with a random symmetric S of norm
-    ``separation``, and its matrices are
+    ``separation``, and the matrices of the class are
 
     .. math:: X = M^{1/2} \exp(V) M^{1/2}
 
@@ -363,7 +364,7 @@ def make_spd_classes(
     shuffle : bool, default=True
         Whether the matrices are in random order, or sorted by class.
     random_state : int, RandomState instance or None, default=None
-        For the means and the matrices.
+        Seed of the means and the matrices.
     return_means : bool, default=False
         Whether to return the means as well.
 
@@ -372,7 +373,7 @@ def make_spd_classes(
     X : ndarray of shape (n_classes * n_per_class, n_features, n_features), float64
         The matrices.
     y : ndarray of shape (n_classes * n_per_class,), int
-        Their classes, from 0.
+        Classes of the matrices, counted from 0.
     means : ndarray of shape (n_classes, n_features, n_features), float64
         The means of the classes; only if ``return_means``.
 

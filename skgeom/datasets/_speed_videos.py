@@ -7,11 +7,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.datasets import load_sample_images
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_array
 
 from skgeom._region_covariance import LUMA
 from skgeom.datasets._generators import balanced_labels
-from skgeom.utils.validation import real_array
+from skgeom.utils.validation import check_array, real_array
 
 # The stimuli and the model of the eye in the papers; none of the numbers is tuned.
 _SIZE = 60  # of the aperture in pixels, one degree of the visual field
@@ -175,27 +174,27 @@ def make_speed_videos(
     r"""Make naturalistic videos of surfaces that move at different speeds.
 
     Each video shows a random patch of a photograph that moves horizontally behind an
-    aperture of 60 x 60 pixels, one degree of the visual field. It has 15 frames in
-    250 ms and is filtered as by the receptors of an eye (appendix E.1 of [1]_, after
-    [2]_). The classes are the speeds. The class means are nearly zero, and the class
-    covariances differ.
+    aperture of 60 x 60 pixels, one degree of the visual field. It has 15 frames in 250
+    ms and is filtered by a model of the receptors of the eye (appendix E.1 of [1]_,
+    after [2]_). The classes are the speeds. The class means are nearly zero, and the
+    class covariances differ.
 
     Parameters
     ----------
     images : array-like of shape (n_images, height, width), list or None, default=None
         Photographs, as intensities of at least 0 in any unit: an array, or a list of
-        arrays of shape (height, width), or (height, width, 3) for RGB, of which the
-        luma is taken. None for the two photographs of
-        :func:`sklearn.datasets.load_sample_images`, which needs Pillow. These are
-        enough for first trials, but do not have much variety.
+        arrays of shape (height, width), or (height, width, 3) for RGB, which is
+        converted to luma. None for the two photographs of
+        :func:`sklearn.datasets.load_sample_images`, which requires Pillow. Two
+        photographs suffice for a first test, not for experiments.
     speeds : array-like of shape (n_speeds,) or None, default=None
         Speeds in degrees per second, positive to the right. None for the 41 speeds from
         -6 to 6 in steps of 0.3.
     n_per_speed : int, default=100
-        Number of videos of each speed, each of a random patch. The paper has 500 for
-        training and 300 for test.
+        Number of videos of each speed, each of a random patch. The paper uses 500 for
+        training and 300 for the test.
     gamma : float, default=2.2
-        Exponent that turns intensities into luminances: about 2.2 for photographs in
+        Exponent that converts intensities to luminances: about 2.2 for photographs in
         the usual encoding, 1 for intensities that are proportional to luminance.
     border : int, default=6
         Number of pixels to remove at each side of the photographs, which often have a
@@ -203,14 +202,14 @@ def make_speed_videos(
     shuffle : bool, default=True
         Whether the videos are in random order, or sorted by speed.
     random_state : int, RandomState instance or None, default=None
-        For the patches and the order.
+        Seed of the patches and the order.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     videos : Bunch
-        With the attributes
+        The attributes are
 
         - ``data``, ndarray of shape (n_speeds * n_per_speed, 450), float64: the videos,
           frame by frame;
@@ -218,8 +217,8 @@ def make_speed_videos(
         - ``target``, ndarray of int: the class k of each video, whose speed is
           ``speeds[k]``;
         - ``speeds``, ndarray of shape (n_speeds,): the speeds, in degrees per second;
-        - ``image_id``, ndarray of int: the image that each video was made from, to be
-          used as groups for splits;
+        - ``image_id``, ndarray of int: the image of each video; use it as groups for
+          splits;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
@@ -228,7 +227,7 @@ def make_speed_videos(
     Raises
     ------
     TypeError
-        If ``speeds`` holds no real numbers.
+        If ``speeds`` does not contain real numbers.
     ValueError
         If an image is too small for the speeds (6 degrees per second need 60 x 240
         pixels without the borders) or has a negative intensity; if no image has
@@ -242,23 +241,23 @@ def make_speed_videos(
 
     In the model of the eye, light spreads by a Gaussian G with a standard deviation of
     0.8 minutes of arc, and photoreceptors respond to a flash by
-    :math:`h(s) \propto s^3 e^{-s / 10\,\mathrm{ms}}`. So a surface with luminance L and
-    velocity v gives the response
+    :math:`h(s) \propto s^3 e^{-s / 10\,\mathrm{ms}}`. The response to a surface with
+    luminance L and velocity v is therefore
 
     .. math::
 
        r(x, t) = \sum_j \bar L(j) \int h(s)\, G(x - j - v (t - s))\, ds ,
 
     where :math:`\bar L` is the mean over the height of the aperture. The surface moves
-    already before the video begins. The paper names these filters but not their
-    parameters, which are chosen here. Pairs of pixels are averaged, which leaves 30 x
-    15 numbers. These are converted to contrasts :math:`c = (r - \bar r) / \bar r` and
-    divided by :math:`\sqrt{\|c\|^2 + 450 \cdot 0.045}`.
+    before the video begins. The paper names the filters but not their parameters, which
+    are chosen here. Pairs of pixels are averaged, so a video has 30 x 15 numbers. The
+    numbers are converted to contrasts :math:`c = (r - \bar r) / \bar r` and divided by
+    :math:`\sqrt{\|c\|^2 + 450 \cdot 0.045}`.
 
-    Videos without noise are easy: quadratic discriminant analysis of eight of their
-    principal components has an accuracy of 0.99. Methods differ if Gaussian noise of
-    variance 0.001 is added to the responses of filters of unit norm, as in the paper,
-    where it stands for the noise of neurons.
+    Videos without noise are easy to classify: the accuracy of quadratic discriminant
+    analysis on eight principal components is 0.99. To compare methods, add Gaussian
+    noise of variance 0.001 to the responses of filters of unit norm. The paper models
+    the noise of neurons in this way.
 
     References
     ----------

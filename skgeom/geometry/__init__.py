@@ -1,13 +1,13 @@
 """Pure functions on stacks of symmetric positive definite matrices, (..., n, n).
 
-All functions but means broadcast over the leading axes. All functions but distances of
-Gaussian distributions accept complex Hermitian matrices as well. This package does not
-import estimators.
+All functions except means broadcast over the leading axes. All functions except
+distances of Gaussian distributions also accept complex Hermitian matrices. This package
+does not import estimators.
 
-Arrays of another library than numpy that follows the array API standard, such as torch,
-CuPy or JAX, give arrays of that library, on the same device, and with gradients where
-it has them. Only :func:`distance_fisher_rao` and the functions of geodesics always
-compute with numpy, and move their results.
+For arrays of PyTorch, CuPy, JAX or a different library with the array API standard, the
+functions return arrays of the same library on the same device, and support gradients if
+the library does. :func:`distance_fisher_rao` and the functions of geodesics compute
+with NumPy and copy their results to the device.
 """
 
 from skgeom.geometry._affine_invariant import mean_affine_invariant

@@ -86,8 +86,8 @@ def from_spectrum(vectors, diagonals):
 def mean_affine_invariant(matrices, weights=None):
     r"""Riemannian mean of SPD matrices, for the affine-invariant metric.
 
-    The matrix M that minimizes :math:`\sum_i w_i \, d_{AI}^2(X_i, M)`, which is where
-    the mean of the logarithms vanishes [1]_:
+    The mean is the matrix M that minimizes :math:`\sum_i w_i \, d_{AI}^2(X_i, M)`. The
+    mean of the logarithms at M is zero [1]_:
 
     .. math:: \sum_i w_i \log(M^{-1/2} X_i M^{-1/2}) = 0
 
@@ -96,26 +96,28 @@ def mean_affine_invariant(matrices, weights=None):
     matrices : array-like of shape (n_matrices, n, n)
         Symmetric, or complex Hermitian, positive definite matrices.
     weights : array-like of shape (n_matrices,), default=None
-        Weights, not negative; only their ratios count. None is one for each.
+        Nonnegative weights; only their ratios matter. None weights all matrices
+        equally.
 
     Returns
     -------
     ndarray of shape (n, n)
-        The mean. The norm of the mean logarithm there is at most 1e-10, unless rounding
-        or 200 steps end the search first.
+        The mean M. The norm of the mean logarithm at M is at most 1e-10, unless
+        rounding or the limit of 200 steps ends the iteration earlier.
 
     Raises
     ------
     ValueError
-        If a matrix is not finite, not symmetric or not positive definite; the message
-        names the matrix. If the shapes do not fit, or a weight is negative or not
-        finite, or all are zero.
+        If a matrix is not finite, not symmetric or not positive definite (the message
+        names the matrix), if the shapes do not match, if a weight is negative or not
+        finite, or if all weights are zero.
 
     Warns
     -----
     ConvergenceWarning
-        If the mean is inaccurate, because the search ended before it, or rounding hid
-        eigenvalues: matrices are nearly singular, or differ by too many powers of ten.
+        If the mean is inaccurate, because the iteration did not converge or rounding
+        errors exceed eigenvalues: matrices are nearly singular, or differ by too many
+        powers of ten.
 
     References
     ----------

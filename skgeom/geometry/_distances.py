@@ -19,9 +19,9 @@ def distance_affine_invariant(a, b, *, squared=False):
     .. math:: d_{AI}(A, B) = \sqrt{\textstyle\sum_k \log^2 \lambda_k(A, B)}
 
     with the generalized eigenvalues :math:`\lambda_k` of the pair: equation 4 of [1]_.
-    It is a distance, invariant under :math:`A, B \to G A G^\top, G B G^\top` and under
-    the inversion of both matrices. The Fisher-Rao distance between Gaussians of
-    equal mean is :math:`d_{AI} / \sqrt 2`.
+    The distance is invariant under :math:`A, B \to G A G^\top, G B G^\top` and under
+    the inversion of both matrices. The Fisher-Rao distance between Gaussians of equal
+    mean is :math:`d_{AI} / \sqrt 2`.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def calvo_oller_embedding(means, covariances):
     Raises
     ------
     ValueError
-        If the shapes do not fit, or if a covariance is not finite or not symmetric;
-        the message names it.
+        If the shapes do not match, or if a covariance is not finite or not symmetric;
+        the message names the argument.
 
     References
     ----------
@@ -126,8 +126,8 @@ def distance_calvo_oller(
     .. math:: d(a, b) = d_{AI}(\Omega_a, \Omega_b) / \sqrt 2 \le d_{FR}(a, b)
 
     with the embedding :math:`\Omega` of :func:`calvo_oller_embedding` [1]_. The bound
-    is itself a distance. It is invariant under affine maps of the variable, and equal
-    to the Fisher-Rao distance if the means are equal.
+    is a distance. It is invariant under affine maps of the variable, and equals the
+    Fisher-Rao distance if the means are equal.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ def distance_calvo_oller(
     Raises
     ------
     ValueError
-        If the shapes do not fit, or if a covariance is not finite, not symmetric or
-        not positive definite; the message names it.
+        If the shapes do not match, or if a covariance is not finite, not symmetric or
+        not positive definite; the message names the argument.
 
     References
     ----------

@@ -50,19 +50,19 @@ def distance_fisher_rao(
 ):
     r"""Fisher-Rao distance between Gaussians.
 
-    This is the length of the shortest path from one Gaussian to the other through
-    Gaussians, in the metric of the Fisher information,
+    The distance is the length of the shortest path of Gaussians between two Gaussians,
+    in the Fisher information metric,
 
     .. math::
 
        ds^2 = d\mu^\top \Sigma^{-1} d\mu
        + \tfrac 1 2 \operatorname{tr} \left( (\Sigma^{-1} d\Sigma)^2 \right).
 
-    It is invariant under affine maps of the variable. It has no closed form and is
-    computed numerically. The Gaussians are the quotient of a symmetric space [1]_, and
-    the distance is the least distance between two fibres, which Newton's method finds.
-    Of all functions here, this alone computes with numpy whatever the arrays are: its
-    result is moved to where they are, and has no gradient.
+    The distance is invariant under affine maps of the variable. It has no closed form
+    and is computed numerically: the Gaussians are the quotient of a symmetric space
+    [1]_, and Newton's method computes the smallest distance between two fibres. The
+    function always computes with NumPy, copies the result to the device of the
+    arguments, and supports no gradients.
 
     Parameters
     ----------
@@ -75,8 +75,7 @@ def distance_fisher_rao(
     covariances_b : array-like of shape (..., m, m)
         Covariances of the second Gaussians.
     tol : float, default=1e-8
-        Largest error accepted in a distance, relative to the distance where that
-        exceeds 1.
+        Largest accepted error of a distance; relative to the distance if it exceeds 1.
     return_bounds : bool, default=False
         Whether to return bounds of the distances as well.
 
@@ -89,47 +88,49 @@ def distance_fisher_rao(
     Raises
     ------
     ValueError
-        If the shapes do not fit, if a covariance is not finite, not symmetric or not
+        If the shapes do not match, if a covariance is not finite, not symmetric or not
         positive definite, if two Gaussians are too far apart for floating-point
         numbers, or if ``tol`` is not a positive number; the message names the argument.
 
     Warns
     -----
     ConvergenceWarning
-        If a distance may be wrong by more than ``tol``. Rounding alone limits the
+        If the error of a distance may exceed ``tol``. Rounding alone limits the
         accuracy to about 1e-12 at a distance of 10, 1e-9 at 20 and 1e-6 at 30, and to
         the condition number of the correlations times 1e-15. Beyond 11.7 the result is
-        an upper bound: the length of a path that may not be the shortest one. Its error
-        is then taken to be the gap to the lower bound.
+        an upper bound: the length of a path that may not be the shortest path. Its
+        error is estimated by the difference from the lower bound.
 
     See Also
     --------
-    distance_calvo_oller : A lower bound, which is the distance for equal means.
-    distance_fisher_rao_diagonal : The distance among Gaussians of independent
-        variables.
-    distance_fisher_rao_equal_covariance : The closed form for equal covariances.
+    distance_calvo_oller : Lower bound, which equals the distance if the means are
+        equal.
+    distance_fisher_rao_diagonal : Distance in the manifold of Gaussians with
+        independent variables.
+    distance_fisher_rao_equal_covariance : Closed form for equal covariances.
 
     Notes
     -----
-    The upper bound is the length of the path that was found. The lower bound is the
-    largest of three:
+    The upper bound is the length of the computed path. The lower bound is the largest
+    of three lower bounds:
 
     - the Calvo-Oller distance [2]_;
-    - the distance of the marginals along :math:`(\Sigma_a + \Sigma_b)^{-1}
-      (\mu_b - \mu_a)`, which is larger than the first for means that are far apart;
-    - up to a distance of 11.7, the length of the geodesic that was found, minus a bound
-      of the distance by which it misses the second Gaussian. The bracket then closes,
-      to about 1e-7 in most cases and 1e-5 close to 11.7.
+    - the distance of the marginals along
+      :math:`(\Sigma_a + \Sigma_b)^{-1} (\mu_b - \mu_a)`, which is larger than the
+      Calvo-Oller distance for distant means;
+    - up to a distance of 11.7, the length of the computed geodesic, minus a bound of
+      the distance from its end to the second Gaussian. The difference between upper and
+      lower bound is then about 1e-7 in most cases and 1e-5 close to 11.7.
 
     Both bounds include an allowance for rounding. The first two lower bounds are
-    theorems. The third requires that every geodesic of at most that length is a
-    shortest one. This rests on numerical searches: for the largest sectional curvature,
-    2/7, which implies it up to a length of 5.87, and for conjugate points, the first of
-    which are at 11.7496 in two to six dimensions.
+    theorems. The third bound assumes that every geodesic of at most this length is a
+    shortest path. Numerical searches support the assumption: the largest sectional
+    curvature is 2/7, which implies the assumption up to a length of 5.87, and the first
+    conjugate points are at 11.7496 in two to six dimensions.
 
-    Gaussians that are farther apart can be joined by several geodesics. The distance is
-    the shortest of those found from two starts at either Gaussian. It may not be the
-    shortest of all, and only the first two lower bounds hold.
+    Gaussians that are farther apart can be joined by several geodesics. The function
+    returns the length of the shortest geodesic found from two initializations at each
+    Gaussian. A shorter geodesic may exist, and only the first two lower bounds hold.
 
     References
     ----------
@@ -181,9 +182,10 @@ def distance_fisher_rao(
 
 @float64_arrays("means_a", "variances_a", "means_b", "variances_b")
 def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
-    r"""Fisher-Rao distance among Gaussians of independent variables.
+    r"""Fisher-Rao distance between Gaussians with independent variables.
 
-    This is the length of the shortest path through Gaussians with diagonal covariances,
+    The distance is the length of the shortest path of Gaussians with diagonal
+    covariances,
 
     .. math::
 
@@ -191,11 +193,11 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
        \frac{(\mu_{ak} - \mu_{bk})^2 / 2 + (\sigma_{ak} - \sigma_{bk})^2}
        {4 \sigma_{ak} \sigma_{bk}}},
 
-    because each variable spans a hyperbolic plane, and squared distances in these add
-    up [1]_. In one dimension this is the Fisher-Rao distance. In more, paths through
-    other Gaussians can be shorter. It is then an upper bound of
-    :func:`distance_fisher_rao`, and equal to it if the means differ in at most one
-    variable.
+    because each variable spans a hyperbolic plane, and the squared distances in the
+    planes add up [1]_. In one dimension, the result equals :func:`distance_fisher_rao`.
+    In more dimensions, it is an upper bound of :func:`distance_fisher_rao`, because
+    paths of Gaussians with dependent variables can be shorter; both are equal if the
+    means differ in at most one variable.
 
     Parameters
     ----------
@@ -216,7 +218,7 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
     Raises
     ------
     ValueError
-        If the shapes do not fit, if a mean or a variance is not finite, or if a
+        If the shapes do not match, if a mean or a variance is not finite, or if a
         variance is not positive; the message names the argument.
 
     References
@@ -246,8 +248,8 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
 
     .. math:: d = \sqrt 2 \operatorname{arcosh} (1 + M^2 / 4)
 
-    with the Mahalanobis distance M of the means. The shortest path goes through other
-    covariances.
+    with the Mahalanobis distance M of the means. The covariances along the shortest
+    path differ from the covariance of its ends.
 
     Parameters
     ----------
@@ -266,8 +268,8 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
     Raises
     ------
     ValueError
-        If the shapes do not fit, or if a covariance is not finite, not symmetric or
-        not positive definite; the message names it.
+        If the shapes do not match, or if a covariance is not finite, not symmetric or
+        not positive definite; the message names the argument.
 
     Examples
     --------

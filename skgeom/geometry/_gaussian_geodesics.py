@@ -38,7 +38,8 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
        \ddot\mu = \dot\Sigma \Sigma^{-1} \dot\mu, \qquad
        \ddot\Sigma = \dot\Sigma \Sigma^{-1} \dot\Sigma - \dot\mu \dot\mu^\top .
 
-    At the standard Gaussian it has a closed form [1]_: the blocks :math:`\Delta` and
+    At the standard Gaussian the geodesic has a closed form [1]_: the blocks
+    :math:`\Delta` and
     :math:`\delta` of
 
     .. math::
@@ -48,8 +49,8 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
        = \begin{pmatrix} \Delta & \delta & \cdot \\ \delta^\top & \cdot & \cdot \\
        \cdot & \cdot & \cdot \end{pmatrix}
 
-    are :math:`\Sigma(t)^{-1}` and :math:`\Sigma(t)^{-1} \mu(t)`. An affine map takes
-    any Gaussian to the standard one.
+    are :math:`\Sigma(t)^{-1}` and :math:`\Sigma(t)^{-1} \mu(t)`. An affine map
+    transforms any Gaussian to the standard Gaussian.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
 
     See Also
     --------
-    log_map_fisher_rao : The inverse.
+    log_map_fisher_rao : The inverse map.
     geodesic_fisher_rao : The shortest path between two Gaussians.
 
     References
@@ -128,8 +129,9 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
 def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
     r"""Logarithm of the Fisher-Rao metric of Gaussians.
 
-    The velocity at a of the shortest geodesic from a to b, which reaches b at t = 1. It
-    is minus half the gradient at a of the squared distance,
+    The function returns the velocity at a of the shortest geodesic from a to b, which
+    reaches b at t = 1. The velocity is minus half the gradient at a of the squared
+    distance,
     :math:`(v, V) = -\tfrac12 (\Sigma g, 2 \Sigma G \Sigma)` with the derivatives g and
     G of the squared distance with respect to the mean and the covariance of a.
 
@@ -160,9 +162,9 @@ def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
 
     See Also
     --------
-    distance_fisher_rao : The length of the velocity, with bounds of its error. At more
-        than 11.7 the path that is found may not be the shortest.
-    exp_map_fisher_rao : The inverse.
+    distance_fisher_rao : The length of the velocity, with error bounds. Beyond 11.7, a
+        shorter path may exist.
+    exp_map_fisher_rao : The inverse map.
 
     Examples
     --------
@@ -203,7 +205,7 @@ def geodesic_fisher_rao(means_a, covariances_a, means_b, covariances_b, t):
     covariances_b : array-like of shape (..., m, m)
         Covariances of the second Gaussians.
     t : float
-        A scalar: 0 for the first Gaussians, 1 for the second ones, 0.5 for their
+        A scalar: 0 for the first Gaussians, 1 for the second Gaussians, 0.5 for their
         Fisher-Rao mean.
 
     Returns
@@ -216,7 +218,7 @@ def geodesic_fisher_rao(means_a, covariances_a, means_b, covariances_b, t):
     Raises
     ------
     ValueError
-        As :func:`log_map_fisher_rao` and :func:`exp_map_fisher_rao`, or if t is an
+        See :func:`log_map_fisher_rao` and :func:`exp_map_fisher_rao`; also if t is an
         array.
 
     See Also

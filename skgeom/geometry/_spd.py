@@ -158,7 +158,8 @@ def whiten(matrices, reference):
 
     With the Cholesky factor :math:`R = L L^\top` of the reference, the result is
     :math:`L^{-1} M L^{-\top}`. Its eigenvalues are the generalized eigenvalues of the
-    pair (M, R), and every affine-invariant quantity of (M, R) is one of (result, I).
+    pair (M, R), and every affine-invariant quantity has the same value for (M, R) and
+    (result, I).
 
     Parameters
     ----------
@@ -203,8 +204,8 @@ def _whiten_by_factor(matrices, factor):
 def generalized_eigenvalues(a, b):
     r"""Generalized eigenvalues of pairs of symmetric matrices, in ascending order.
 
-    They solve :math:`A v = \lambda B v` and do not change when both matrices are
-    transformed by the same congruence.
+    The eigenvalues solve :math:`A v = \lambda B v`. They do not change if both matrices
+    are transformed by the same congruence.
 
     Parameters
     ----------
@@ -309,7 +310,7 @@ def weighted_triangle(size, model):
 
 @float64_arrays("matrices", complex_allowed=True)
 def real_embedding(matrices):
-    r"""Embed Hermitian matrices of order n into the symmetric ones of order 2 n.
+    r"""Embed Hermitian matrices of order n into the symmetric matrices of order 2 n.
 
     .. math::
 
@@ -319,14 +320,15 @@ def real_embedding(matrices):
        \end{bmatrix}
 
     Sums, products, inverses and means of the embedded matrices are the embedded sums,
-    products, inverses and means [1]_. Each eigenvalue comes twice, so that squared
-    distances (affine-invariant, log-Euclidean, Bures-Wasserstein) are doubled, and are
-    of the same order. So estimators of real matrices can be used for complex ones.
+    products, inverses and means [1]_. Each eigenvalue occurs twice, so squared
+    distances (affine-invariant, log-Euclidean, Bures-Wasserstein) are doubled and their
+    order does not change. Estimators of real matrices can therefore be used for complex
+    matrices.
 
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Hermitian matrices A. For real ones the imaginary part is zero.
+        Hermitian matrices A. The imaginary part of real matrices is zero.
 
     Returns
     -------

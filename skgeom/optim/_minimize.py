@@ -221,8 +221,8 @@ class _MonitoredProblem:
         cost, _, norm = self._evaluate(start)
         if not np.isfinite(cost):
             raise StartError(
-                "The cost or its gradient at the start is not finite; choose another "
-                "start."
+                "The cost or its gradient at the start is not finite. Choose another "
+                "start, or parameters of the cost that are less large or small."
             )
         self._first_norm = norm
         if normalized and norm > 0:

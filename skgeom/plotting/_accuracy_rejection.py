@@ -22,9 +22,9 @@ class AccuracyRejectionDisplay(Display):
     line_ : matplotlib Line2D
         The curve.
     ax_ : matplotlib Axes
-        The axes it is drawn in.
+        The axes of the display.
     figure_ : matplotlib Figure
-        The figure with the axes.
+        The figure of the axes.
 
     See Also
     --------
@@ -48,7 +48,7 @@ class AccuracyRejectionDisplay(Display):
         self.rejection_rates = rejection_rates
 
     def plot(self, ax=None, **kwargs):
-        """Draw the curve as steps; each holds the accuracy of the point on its left.
+        """Draw the curve as steps at the accuracy of the left point of each step.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class AccuracyRejectionDisplay(Display):
         ImportError
             If matplotlib is not installed.
         TypeError
-            If ``ax`` is no matplotlib Axes.
+            If ``ax`` is not a matplotlib Axes.
         """
         ax = self._set_axes(ax)
         properties = {"drawstyle": "steps-post"} | kwargs
@@ -88,9 +88,9 @@ class AccuracyRejectionDisplay(Display):
         estimator : classifier
             A fitted classifier with ``predict_proba``.
         X : array-like of shape (n_samples, ...)
-            Test samples, which the classifier was not fitted to.
+            Test samples, not the training samples of the classifier.
         y : array-like of shape (n_samples,)
-            Their true labels.
+            True labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
         ax : matplotlib Axes, default=None
@@ -109,7 +109,7 @@ class AccuracyRejectionDisplay(Display):
         TypeError
             If the classifier has no ``predict_proba``.
         ValueError
-            As :func:`~skgeom.accuracy_rejection_curve`.
+            See :func:`~skgeom.accuracy_rejection_curve`.
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
@@ -129,7 +129,7 @@ class AccuracyRejectionDisplay(Display):
     def from_predictions(
         cls, y_true, y_score, *, labels=None, sample_weight=None, ax=None, **kwargs
     ):
-        """Draw the curve from probabilities, or from other scores of the classes.
+        """Draw the curve from probabilities or from scores of the classes.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class AccuracyRejectionDisplay(Display):
         Raises
         ------
         ValueError
-            As :func:`~skgeom.accuracy_rejection_curve`.
+            See :func:`~skgeom.accuracy_rejection_curve`.
         """
         accuracies, rejection_rates, _ = accuracy_rejection_curve(
             y_true, y_score, labels=labels, sample_weight=sample_weight

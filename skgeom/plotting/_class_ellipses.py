@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skgeom._statistics import ClassStatistics
 from skgeom.plotting._display import (
@@ -15,7 +15,7 @@ from skgeom.plotting._display import (
     sparse_labels,
 )
 from skgeom.utils.array_api import on_host
-from skgeom.utils.validation import check_finite
+from skgeom.utils.validation import check_array, check_finite
 
 
 class ClassEllipsesDisplay(Display):
@@ -26,7 +26,7 @@ class ClassEllipsesDisplay(Display):
     Parameters
     ----------
     classes : array-like of shape (n_classes,)
-        The labels.
+        The class labels.
     means : array-like of shape (n_classes, 2)
         Mean of each class in two dimensions.
     covariances : array-like of shape (n_classes, 2, 2)
@@ -43,14 +43,14 @@ class ClassEllipsesDisplay(Display):
     arrows_ : list of matplotlib Quiver
         The arrows, one object for each call of :meth:`plot_filters`.
     ax_ : matplotlib Axes
-        The axes it is drawn in.
+        The axes of the display.
     figure_ : matplotlib Figure
-        The figure with the axes.
+        The figure of the axes.
 
     See Also
     --------
-    DistanceMatrixDisplay : How far the classes are from each other, in all dimensions.
-    FilterDisplay : The filters themselves.
+    DistanceMatrixDisplay : Distances between the classes, in all dimensions.
+    FilterDisplay : Filters as images.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class ClassEllipsesDisplay(Display):
         Parameters
         ----------
         statistics : ClassStatistics
-            The statistics. If they hold second moments only, the means are drawn as
+            The statistics. If they contain second moments only, the means are drawn at
             zero.
         dims : tuple of two ints, default=(0, 1)
             The two features.
@@ -99,7 +99,7 @@ class ClassEllipsesDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
-            Other parameters of :meth:`plot`.
+            Further parameters of :meth:`plot`.
 
         Returns
         -------
@@ -109,10 +109,10 @@ class ClassEllipsesDisplay(Display):
         Raises
         ------
         TypeError
-            If ``statistics`` is no :class:`~skgeom.ClassStatistics`.
+            If ``statistics`` is not a :class:`~skgeom.ClassStatistics`.
         ValueError
-            If ``dims`` are not two features, or if ``feature_names`` has another number
-            of features.
+            If ``dims`` are not two features, or if the number of ``feature_names``
+            differs from the number of features.
         """
         check_statistics(statistics)
         n_features = statistics.n_features
@@ -139,16 +139,16 @@ class ClassEllipsesDisplay(Display):
             A fitted transformer, or a fitted pipeline, the last step of which may be a
             classifier.
         X : array-like of shape (n_samples, n_features), default=None
-            The samples. None to draw the class statistics that were computed in fit and
-            kept in ``statistics_``, as :class:`~skgeom.SQFA` does.
+            The samples. None draws ``statistics_`` of the estimator, for example of
+            :class:`~skgeom.SQFA`.
         y : array-like of shape (n_samples,), default=None
-            Their class labels.
+            Class labels of the samples.
         dims : tuple of two ints, default=(0, 1)
             The two components.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
-            Other parameters of :meth:`plot`.
+            Further parameters of :meth:`plot`.
 
         Returns
         -------
@@ -158,10 +158,11 @@ class ClassEllipsesDisplay(Display):
         Raises
         ------
         TypeError
-            If the estimator has no ``transform``; or if no samples are given and it has
+            If the estimator has no ``transform``; or if X is None and the estimator has
             no ``statistics_``.
         ValueError
-            If ``dims`` are not two components, or if one of ``X`` and ``y`` is given.
+            If ``dims`` are not two components, or if only one of ``X`` and ``y`` is
+            given.
         """
         check_is_fitted(estimator)
         if (X is None) != (y is None):
@@ -207,9 +208,9 @@ class ClassEllipsesDisplay(Display):
         n_std : float, default=1.0
             The half axes of the ellipses, in standard deviations.
         cmap : str or matplotlib Colormap, default=None
-            Color map for classes that are ordered, such as speeds. The colors follow
-            the labels if these are numbers, and otherwise their order. None for the
-            colors of matplotlib's cycle, or "viridis" for more than ten classes.
+            Color map for ordered classes, such as speeds. Numerical labels determine
+            the positions in the color map; other labels are equally spaced. None for
+            the colors of matplotlib's cycle, or "viridis" for more than ten classes.
         legend : bool, default=True
             Whether to draw a legend, or a color bar with a color map.
         label : str, default="class"
@@ -225,8 +226,8 @@ class ClassEllipsesDisplay(Display):
         Raises
         ------
         ValueError
-            If ``n_std`` is not positive, or if the means and covariances are not those
-            of the classes in two dimensions.
+            If ``n_std`` is not positive, or if the shapes of the means and covariances
+            do not match the number of classes in two dimensions.
         """
         if not (isinstance(n_std, Real) and 0 < n_std < np.inf):
             raise ValueError(f"n_std must be positive, got {n_std!r}.")

@@ -3,7 +3,6 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from skgeom.objectives import (
     DISTANCES,
@@ -18,7 +17,7 @@ from skgeom.plotting._display import (
     sparse_labels,
 )
 from skgeom.utils.array_api import on_host
-from skgeom.utils.validation import check_two_classes, real_array
+from skgeom.utils.validation import check_array, check_two_classes, real_array
 
 # A name that occurs in both has the same distance in both.
 _ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES
@@ -27,15 +26,16 @@ _ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES
 class DistanceMatrixDisplay(Display):
     """Display of the distances between pairs of classes, as a matrix in colors.
 
-    :meth:`from_estimator` and :meth:`from_statistics` create and draw it. For other
-    distances, create it from the matrix and call :meth:`plot`.
+    :meth:`from_estimator` and :meth:`from_statistics` create and draw it. To show a
+    different matrix of distances, create the display from the matrix and call
+    :meth:`plot`.
 
     Parameters
     ----------
     matrix : array-like of shape (n_classes, n_classes)
         The distances, symmetric, not negative, and zero on the diagonal.
     classes : array-like of shape (n_classes,), default=None
-        The labels, in the order of the rows; None for numbers from 0.
+        The class labels, in the order of the rows; None for the numbers 0, 1, ...
     label : str, default="distance"
         Label of the color bar: the name of the distance.
 
@@ -46,9 +46,9 @@ class DistanceMatrixDisplay(Display):
     text_ : ndarray of shape (n_classes, n_classes) of matplotlib Text, or None
         The numbers in the cells.
     ax_ : matplotlib Axes
-        The axes it is drawn in.
+        The axes of the display.
     figure_ : matplotlib Figure
-        The figure with the axes.
+        The figure of the axes.
 
     See Also
     --------
@@ -57,8 +57,8 @@ class DistanceMatrixDisplay(Display):
 
     Notes
     -----
-    The values labeled as Fisher-Rao distance are the lower bound of Calvo and Oller,
-    as in :class:`~skgeom.SQFA`.
+    The values labeled as Fisher-Rao distance are Calvo-Oller lower bounds, as in
+    :class:`~skgeom.SQFA`.
 
     Examples
     --------
@@ -80,15 +80,15 @@ class DistanceMatrixDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, *, regularized=True, ax=None, **kwargs):
-        """Draw the distances between the features of the classes of an estimator.
+        """Draw the class distances of the features of an estimator.
 
         Parameters
         ----------
         estimator : estimator
             A fitted estimator with ``class_distances``, such as :class:`~skgeom.SQFA`,
-            or a fitted pipeline with one.
+            or a fitted pipeline with such an estimator.
         regularized : bool, default=True
-            As for :meth:`skgeom.SQFA.class_distances`.
+            See :meth:`skgeom.SQFA.class_distances`.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
@@ -135,9 +135,9 @@ class DistanceMatrixDisplay(Display):
         statistics : ClassStatistics
             The statistics of the classes.
         distance : str, StudentT or callable, default="fisher-rao"
-            Distance between two classes, as for :class:`~skgeom.SQFA`; or a name of a
+            Distance between two classes, as for :class:`~skgeom.SQFA`; or the name of a
             distance of :class:`~skgeom.SecondMomentSQFA`, such as
-            ``"affine-invariant"``, for the distance between second moments.
+            ``"affine-invariant"``, which compares second moments.
         regularization : float, default=0.0
             Variance that is added to each feature.
         ax : matplotlib Axes, default=None
@@ -153,11 +153,11 @@ class DistanceMatrixDisplay(Display):
         Raises
         ------
         TypeError
-            If ``statistics`` is no :class:`~skgeom.ClassStatistics`.
+            If ``statistics`` is not a :class:`~skgeom.ClassStatistics`.
         ValueError
             If the distance is unknown, if there is one class only, if the covariance of
-            a class is singular without regularization, or if the statistics have no
-            means, and the distance needs them.
+            a class is singular without regularization, or if the distance requires
+            means and the statistics have no means.
         """
         matrix = _distances(statistics, distance, regularization)
         return cls(matrix, statistics.classes, _label(distance)).plot(ax=ax, **kwargs)
@@ -170,10 +170,10 @@ class DistanceMatrixDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         values_format : str, default=".2f"
-            How the numbers are written.
+            Format of the numbers.
         **kwargs : dict
-            Parameters of matplotlib's ``imshow``, such as ``cmap``. The colors begin
-            at zero by default.
+            Parameters of matplotlib's ``imshow``, such as ``cmap``. By default, the
+            color scale begins at zero.
 
         Returns
         -------
@@ -184,9 +184,10 @@ class DistanceMatrixDisplay(Display):
         Raises
         ------
         TypeError
-            If the matrix holds no real numbers.
+            If the matrix does not contain real numbers.
         ValueError
-            If the matrix contains no distances, or if there is not one label a row.
+            If the matrix is not a matrix of distances, or if the number of labels
+            differs from the number of rows.
         """
         matrix, classes = _checked(self.matrix, self.classes)
         ax = self._set_axes(ax)

@@ -14,24 +14,24 @@ from skgeom.utils.validation import check_finite, real_array
 class FilterDisplay(Display):
     """Display of linear filters as images, such as plots of space against time.
 
-    :meth:`from_estimator` creates and draws it. For other filters, create it from the
-    filters and call :meth:`plot`.
+    :meth:`from_estimator` creates and draws it. To show an array of filters, create the
+    display from the array and call :meth:`plot`.
 
     Parameters
     ----------
     filters : array-like of shape (n_filters, n_rows, n_columns)
         The filters.
     titles : array-like of str of shape (n_filters,), default=None
-        Their titles; None for no titles.
+        Titles of the filters; None for no titles.
 
     Attributes
     ----------
     images_ : list of matplotlib AxesImage
         The images, one per filter.
     axes_ : ndarray of shape (n_filters,)
-        The axes it is drawn in.
+        The axes of the display, one per filter.
     figure_ : matplotlib Figure
-        The figure with the axes.
+        The figure of the axes.
 
     See Also
     --------
@@ -65,18 +65,19 @@ class FilterDisplay(Display):
             :class:`~skgeom.SQFA` or :class:`~sklearn.decomposition.PCA`, or with
             ``scalings_``, such as
             :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`; or a
-            fitted pipeline. Of a pipeline, the filters of the last such step are drawn,
-            in the features that this step receives.
+            fitted pipeline. In a pipeline, the display draws the filters of the last
+            step with filters, in the features that this step receives.
         shape : tuple of two ints, default=None
             Rows and columns of the images, such as ``(28, 28)``. Their product must be
             the number of features. None for square images.
         titles : "auto", None or array-like of str, default="auto"
-            Titles of the filters. ``"auto"`` takes the names of the transformer's
-            outputs, or "filter 0" and so on if these are long. None for no titles.
+            Titles of the filters. ``"auto"`` uses the names of the transformer's
+            outputs, or "filter 0", "filter 1", ... if the names are long. None for no
+            titles.
         axes : array-like of matplotlib Axes, default=None
             Axes to draw in, one per filter; None for a new figure.
         **kwargs : dict
-            Other parameters of :meth:`plot`.
+            Further parameters of :meth:`plot`.
 
         Returns
         -------
@@ -88,7 +89,7 @@ class FilterDisplay(Display):
         TypeError
             If the estimator has no filters.
         ValueError
-            If ``shape`` does not fit the number of features, or as :meth:`plot`.
+            If ``shape`` does not match the number of features; see also :meth:`plot`.
         """
         estimator = fitted_step(
             estimator,
@@ -114,26 +115,25 @@ class FilterDisplay(Display):
         extent=None,
         **kwargs,
     ):
-        """Draw the filters. Zero is the middle of the color map: white by default.
+        """Draw the filters. Zero is the middle of the color map, white by default.
 
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
             Axes to draw in, one per filter; None for a grid in a new figure.
         n_columns : int, default=None
-            Number of columns of the grid; None for a number that leaves few places
-            empty.
+            Number of columns of the grid; None selects a number with few empty places.
         limits : {"each", "shared"}, default="each"
-            The magnitude at the ends of the color map: ``"each"`` for the largest one
-            of each filter, or ``"shared"`` for the largest one of all filters, with a
-            color bar.
+            The magnitude at the ends of the color map: ``"each"`` uses the largest
+            magnitude of each filter, ``"shared"`` the largest magnitude of all filters,
+            with a color bar.
         xlabel, ylabel : str, default=None
             Names of the columns and the rows, such as "position (deg)" and "time (ms)".
         extent : tuple of four floats, default=None
             The coordinates (left, right, bottom, top) of the edges of the images, where
             bottom is below the last row. None for pixel numbers, without ticks.
         **kwargs : dict
-            Other parameters of matplotlib's ``imshow``, such as ``cmap``.
+            Further parameters of matplotlib's ``imshow``, such as ``cmap``.
 
         Returns
         -------

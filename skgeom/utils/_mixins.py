@@ -7,8 +7,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.metrics import accuracy_score
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import (
@@ -17,10 +15,9 @@ from skgeom.utils.array_api import (
     float_dtypes,
     namespace,
     take_labels,
-    to_numpy,
 )
 from skgeom.utils.estimator import BaseEstimator, estimator_method
-from skgeom.utils.validation import check_two_classes
+from skgeom.utils.validation import check_two_classes, checked_labels, validate_data
 
 
 class ScoreClassifierMixin(ClassifierMixin):
@@ -169,9 +166,8 @@ class LinearProjection(
         """Valid X, in double precision, and class numbers; sets the classes."""
         refuse_dask(self, X, "Fit it to a sample of the rows")
         check_library(X, self)
-        X, y = validate_data(self, X, y, dtype=float_dtypes(X)[0])
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
+        X = validate_data(self, X, dtype=float_dtypes(X)[0])
+        self.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         return X, codes
 

@@ -27,19 +27,19 @@ except ImportError:
         check_library(X, estimator)
 
 
-# What numpy takes as it is, so that no other library is looked for.
+# Types that NumPy accepts: no other library is imported for them.
 _OF_NUMPY = (np.ndarray, np.generic, bool, int, float, list, tuple, type(None))
 
 
 def namespace(*arrays):
-    """The functions of the library that some arrays are of, by their standard names.
+    """The array API namespace of some arrays.
 
-    This is numpy for arrays of numpy, and for all that is no array of any library.
+    It is NumPy if no argument is an array of a different library.
 
     Raises
     ------
     TypeError
-        If the arrays are of more than one library.
+        If the arrays have different namespaces.
     """
     for array in arrays:  # faster than any(...), which counts for small arrays
         if not isinstance(array, _OF_NUMPY) and hasattr(array, "__dlpack__"):
@@ -53,7 +53,7 @@ def namespace(*arrays):
 
 
 def is_dispatched(X):
-    """Whether an estimator computes with X by another library than numpy."""
+    """Whether array API dispatch selects a library other than NumPy for X."""
     return (
         not isinstance(X, _OF_NUMPY)
         and get_config()["array_api_dispatch"]
@@ -62,7 +62,7 @@ def is_dispatched(X):
 
 
 def is_by_numpy(X):
-    """Whether an estimator computes by numpy with X, of another library.
+    """Whether X, an array of a different library, is processed with NumPy.
 
     Raises ValueError if X holds no numbers.
     """
@@ -73,18 +73,18 @@ def is_by_numpy(X):
 
 
 def is_in_host_memory(array):
-    """Whether NumPy can read an array of another library without a copy.
+    """Whether NumPy can read an array of a different library without a copy.
 
     It cannot if the library records operations on the array for derivatives.
     """
-    # JAX and array_api_strict name the processor in capitals, or with a number; what
-    # JAX traces has no device.
+    # JAX and array_api_strict name the CPU in capitals, or with a number. Traced arrays
+    # of JAX have no device.
     of_host = "cpu" in str(device_of(array)).lower()
     return of_host and not _is_recorded(array)
 
 
 def _is_recorded(array):
-    """Whether PyTorch differentiates a function of a tensor, in either mode."""
+    """Whether PyTorch differentiates with respect to a tensor, in either mode."""
     from array_api_compat import is_torch_array
 
     if not is_torch_array(array):
@@ -101,7 +101,7 @@ def _is_recorded(array):
 
 
 def is_traced(X):
-    """Whether JAX records a function of X, for ``jit``, ``vmap`` or ``grad``.
+    """Whether JAX traces X, for ``jit``, ``vmap`` or ``grad``.
 
     X then has neither numbers nor a device.
     """
@@ -119,7 +119,7 @@ def check_holds_numbers(array, name="X"):
     if "strided" not in str(layout or "strided"):
         raise ValueError(
             f"{name} is a sparse tensor, of layout {layout}, but must be dense: use "
-            f"{name}.to_dense(), or a sparse array of scipy where these are taken."
+            f"{name}.to_dense(), or a SciPy sparse array if the estimator accepts it."
         )
     if str(device_of(array)) == "meta":
         raise ValueError(
@@ -145,7 +145,7 @@ def to_numpy(array):
 
     if is_torch_array(array):
         if str(array.dtype) == "torch.bfloat16":
-            array = array.float()  # numpy has no such numbers
+            array = array.float()  # NumPy has no bfloat16
         return array.numpy(force=True)
     if is_cupy_array(array):
         return array.get()
@@ -158,8 +158,8 @@ def to_numpy(array):
 def like(array, model, dtype=None):
     """An array in the namespace and on the device of ``model``.
 
-    Its dtype is kept, unless ``dtype`` names a different one, or the device has no
-    double precision: then it is single.
+    The dtype is kept, unless ``dtype`` is given, or the device has no float64: then
+    float64 becomes float32.
     """
     xp = namespace(model)
     if xp is np:
@@ -168,7 +168,7 @@ def like(array, model, dtype=None):
         array = to_numpy(array)
     if isinstance(array, _OF_NUMPY):
         array = np.asarray(array)
-        # torch takes no negative strides, and nothing that must not be written to.
+        # torch accepts neither negative strides nor read-only arrays.
         if not array.flags.writeable or min(array.strides, default=0) < 0:
             array = array.copy()
         if array.dtype == np.float64 and not has_float64(model):
@@ -181,20 +181,21 @@ def like(array, model, dtype=None):
 
 
 def on_host(array):
-    """An array of any library as a NumPy array; anything else unchanged."""
+    """Arrays of any library as NumPy arrays; other arguments unchanged."""
     return array if namespace(array) is np else to_numpy(array)
 
 
 def float_dtypes(X):
-    """The dtypes that validation lets pass for X: double, where X can be, and single.
+    """The dtypes that validation keeps: float64, if the device has it, and float32.
 
-    Anything else becomes the first of them.
+    Validation converts other dtypes to the first one.
 
     Raises
     ------
     ValueError
-        If X is complex, and of another library. scikit-learn says so of numpy's, but
-        would take the real parts of others. Or if it is sparse, or holds no numbers.
+        If X, an array of a library other than NumPy, is complex, sparse or holds no
+        numbers. scikit-learn checks NumPy arrays, and would discard the imaginary parts
+        of others.
     """
     if not is_dispatched(X):
         return [np.float64, np.float32]
@@ -212,7 +213,7 @@ def float_dtype(array):
 
 
 def has_float64(array):
-    """Whether the device of an array computes in double precision."""
+    """Whether the device of an array supports float64."""
     xp = namespace(array)
     if xp is np:
         return True
@@ -223,7 +224,7 @@ def has_float64(array):
 
 
 def take(array, rows, axis=0):
-    """Some rows of an array, or columns, by their numbers, a mask, or a slice."""
+    """Rows (axis 0) or columns (axis 1), by numbers, a mask or a slice."""
     xp = namespace(array)
     if xp is np:
         return array[:, rows] if axis else array[rows]
@@ -243,14 +244,14 @@ def take_labels(classes, numbers):
 
 
 def block(matrix, rows, columns):
-    """The rows and columns of a matrix that have some numbers."""
+    """The submatrix of some rows and columns."""
     if namespace(matrix) is np:
         return matrix[np.ix_(rows, columns)]
     return take(take(matrix, rows), columns, axis=1)
 
 
 def astype(array, dtype, copy=False):
-    """The array in a dtype of its library, itself if it has that already."""
+    """The array in a dtype of its namespace; not copied if it has this dtype."""
     xp = namespace(array)
     if xp is np:
         return array.astype(dtype, copy=copy)  # numpy.astype is newer than numpy 2.0
@@ -258,27 +259,27 @@ def astype(array, dtype, copy=False):
 
 
 def dtype_name(array):
-    """The name of the dtype of floating-point numbers, which all libraries share."""
+    """The name of a floating-point dtype, equal for all libraries."""
     return "float32" if precision(array) > 1e-10 else "float64"
 
 
 def precision(array):
-    """The relative precision of the numbers of an array."""
+    """The machine epsilon of the dtype of an array."""
     return float(namespace(array).finfo(array.dtype).eps)
 
 
 def in_double(array, copy=False):
-    """The array in double precision, where its device has that."""
+    """The array in float64, or in float32 if its device has no float64."""
     return astype(array, float_dtype(array), copy)
 
 
 def device_and_dtype(array):
-    """The options with which functions make an array like this one, for its entries."""
+    """The dtype and device of an array, as options of creation functions."""
     return {"dtype": array.dtype, "device": device_of(array)}
 
 
 def sum_of(array, axis, keepdims=False):
-    """The sum along an axis; numpy's method starts faster than its function."""
+    """The sum along an axis; NumPy's method has less overhead than its function."""
     if isinstance(array, np.ndarray):
         return array.sum(axis=axis, keepdims=keepdims)
     return namespace(array).sum(array, axis=axis, keepdims=keepdims)
@@ -294,7 +295,7 @@ def average(arrays, weights):
 
 
 def put(array, mask, values):
-    """The array with values where a mask is set, row by row; it may be changed."""
+    """The array with ``values`` where a mask is set; it may be modified."""
     if namespace(array) is np:
         array[mask] = values
         return array
@@ -304,7 +305,7 @@ def put(array, mask, values):
 
 
 def by_numpy(function, model, /, *args, **kwargs):
-    """The result for NumPy arguments, in the namespace and on the device of a model."""
+    """Call a function with NumPy arguments, and move its result like ``model``."""
     args = [on_host(arg) for arg in args]
     kwargs = {name: on_host(arg) for name, arg in kwargs.items()}
     move = partial(_moved, convert=partial(like, model=model))
@@ -312,7 +313,7 @@ def by_numpy(function, model, /, *args, **kwargs):
 
 
 def each(convert, result):
-    """An array that is converted, or a tuple of such."""
+    """Convert an array, or each array of a tuple."""
     if isinstance(result, tuple):
         return tuple(map(convert, result))
     return convert(result)
@@ -320,7 +321,7 @@ def each(convert, result):
 
 @contextmanager
 def linear_algebra():
-    """Context in which errors of linear algebra are numpy's, in any library."""
+    """Context in which the LinAlgError of any library is NumPy's."""
     try:
         yield
     except np.linalg.LinAlgError:
@@ -332,7 +333,7 @@ def linear_algebra():
 
 
 def cholesky_factors(matrices):
-    """Lower Cholesky factors; LinAlgError of numpy if a matrix is not definite."""
+    """Lower Cholesky factors; NumPy's LinAlgError if a matrix is not definite."""
     xp = namespace(matrices)
     if xp is np:
         return np.linalg.cholesky(matrices)
@@ -351,7 +352,7 @@ def is_complex(array):
 
 
 def real_part(array):
-    """The real parts of complex numbers, and real numbers as they are."""
+    """The real parts of complex arrays; real arrays unchanged."""
     return namespace(array).real(array) if is_complex(array) else array
 
 
@@ -363,7 +364,7 @@ def adjoint(matrices):
 
 
 def move_attributes(estimator, X):
-    """Move the fitted arrays of an estimator, but its classes, to where X is."""
+    """Move the fitted arrays of an estimator, except its classes, like X."""
     if namespace(X) is not np:
         vars(estimator).update(moved(vars(estimator), partial(like, model=X)))
 
@@ -391,7 +392,7 @@ def _moved(value, convert):
 
 
 def numbers_like(value, model):
-    """Numbers in the namespace and on the device of a model; all else unchanged."""
+    """Numeric arrays on the device of ``model``; other values unchanged."""
     return like(value, model) if _is_array_of_numbers(value) else value
 
 
@@ -402,26 +403,26 @@ def _is_array_of_numbers(value):
 
 
 def check_same_namespace(X, estimator, *, attribute, method):
-    """Raise ValueError unless X is of the library that a fitted attribute is of."""
+    """Raise ValueError unless X has the namespace of a fitted attribute."""
     if is_dispatched(X):
         check_holds_numbers(X)
     _check_same_namespace(X, estimator, attribute=attribute, method=method)
     if namespace(getattr(estimator, attribute)) is not np and not is_dispatched(X):
         raise ValueError(
-            f"{type(estimator).__name__} was fitted to arrays of another library than "
-            f"numpy. For {method}, set_config(array_api_dispatch=True), or move it to "
-            "numpy by sklearn.utils._array_api.move_estimator_to(estimator, numpy, "
-            '"cpu").'
+            f"{type(estimator).__name__} was fitted to arrays of a library other than "
+            f"NumPy. Before {method}, call set_config(array_api_dispatch=True), or "
+            "move the estimator to NumPy with "
+            'sklearn.utils._array_api.move_estimator_to(estimator, numpy, "cpu").'
         )
 
 
 def check_library(X, estimator, name=None):
-    """Raise ValueError if X is of a library that the estimator is not fitted with."""
+    """Raise ValueError if the estimator does not support the library of X."""
     if is_dispatched(X) and not get_tags(estimator).array_api_support:
         version = "" if ARRAY_API else " with this version of scikit-learn"
         raise ValueError(
-            f"{name or type(estimator).__name__} does not compute with arrays of other "
-            f"libraries than numpy{version}. Give an array of numpy, or "
+            f"{name or type(estimator).__name__} does not support arrays of libraries "
+            f"other than NumPy{version}. Convert X to a NumPy array, or call "
             "set_config(array_api_dispatch=False)."
         )
 

@@ -63,7 +63,7 @@ except ImportError:
 # The progress of the fit in this thread. Functions for other threads must pass it on.
 _CURRENT = ContextVar("_CURRENT", default=None)
 
-# With verbose=1, lines about steps are at least so many seconds apart (a definition).
+# Minimum time in seconds between lines about steps with verbose=1 (a definition).
 _SECONDS = 1.0
 
 # Attributes that scikit-learn needs to end its callbacks after a fit, and then removes.
@@ -71,10 +71,9 @@ _OF_CALLBACKS = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
 
 class BaseEstimator(_BaseEstimator):
-    """scikit-learn's, whose stored state has the version of skgeom.
+    """scikit-learn's base class, with the version of skgeom in the stored state.
 
-    It warns where the state of another version is loaded, as scikit-learn does for its
-    own estimators.
+    Loading the state of a different version raises a warning, as in scikit-learn.
     """
 
     def __getstate__(self):

@@ -3,22 +3,20 @@
 import functools
 import inspect
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_X_y,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples
+from sklearn.utils.validation import check_array as _check_array
+from sklearn.utils.validation import validate_data as _validate_data
 
 from skgeom.utils.array_api import (
     adjoint,
@@ -44,6 +42,56 @@ _SHRINK = (
     "Add a small multiple of the identity, or use a shrunk covariance estimate, of "
     'signals for example pyriemann.estimation.Covariances("oas").'
 )
+
+
+@contextmanager
+def _naming(name):
+    """Name the argument in errors of scikit-learn's checks that do not."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if re.search(rf"\b{name}\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
+
+
+def check_array(array, *, input_name, **options):
+    """Array that scikit-learn's check accepts, or an error that names the argument."""
+    with _naming(input_name):
+        return _check_array(array, input_name=input_name, **options)
+
+
+def validate_data(estimator, X, **options):
+    """Samples that scikit-learn's check accepts, or an error that names X."""
+    with _naming("X"):
+        return _validate_data(estimator, X, **options)
+
+
+def checked_labels(y, X, whole=True):
+    """Labels of the samples X, in CPU memory, or an error that names y.
+
+    A block of samples, with ``whole=False``, may hold few equal labels, which
+    scikit-learn's check warns of.
+    """
+    y = checked_targets(on_host(known_labels(y)), X)
+    if whole or not _are_classes(y):
+        with _naming("y"):
+            check_classification_targets(y)
+    return y
+
+
+def checked_targets(y, X, **options):
+    """Values of the samples X, finite and one for each, or an error that names y."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None.")
+    with _naming("y"):
+        y = _check_y(y, **options)
+    with _naming("X"):
+        n_samples = _num_samples(X)
+    if len(y) != n_samples:
+        raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
+    return y
 
 
 def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
@@ -262,11 +310,8 @@ def memory():
 
 def checked_samples(X, y, sample_weight, some=True):
     """Valid samples, labels and weights; ``some`` of the weights must be positive."""
-    y = known_labels(y)
-    X, y = check_X_y(X, on_host(y), dtype=float_dtypes(X))
-    # A block may hold few equal labels, which scikit-learn's check warns of.
-    if some or not _are_classes(y):
-        check_classification_targets(y)
+    X = check_array(X, input_name="X", dtype=float_dtypes(X))
+    y = checked_labels(y, X, whole=some)
     if sample_weight is not None:
         X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
     return X, y, sample_weight
@@ -503,9 +548,15 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     return X
 
 
+def shape_of(X):
+    """The shape of an array or of nested lists, or an error that names X."""
+    with _naming("X"):
+        return X.shape if hasattr(X, "shape") else np.shape(X)
+
+
 def check_stack(X, name):
     """Raise unless X, of any kind, is a stack of square matrices; ``name`` takes it."""
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    shape = shape_of(X)
     if len(shape) != 3:
         raise ValueError(
             f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
@@ -551,12 +602,13 @@ def check_sample_weight(sample_weight, X, **options):
     ValueError
         If they are malformed, or too large or too small.
     """
-    weights = _check_sample_weight(sample_weight, X, **options)
+    with _naming("sample_weight"):
+        weights = _check_sample_weight(sample_weight, X, **options)
     largest = float(abs(weights).max()) if len(weights) else 1.0
     # The squares of larger weights times squared data may overflow, and the squares of
     # their inverses underflow.
     limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))
-    if largest > limit or 0 < largest < 1 / limit:
+    if not largest <= limit or 0 < largest < 1 / limit:  # or NaN
         raise ValueError(
             f"sample_weight has numbers up to {largest:.3g}, whose squares leave the "
             "range of floating-point numbers. Divide all weights by their mean."

@@ -19,7 +19,6 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     StandardScaler,
 )
-from sklearn.svm import LinearSVC
 
 from skgeom import input_hessian
 
@@ -73,12 +72,6 @@ def test_no_formula(data, classifier):
         ValueError, match=r"(?s)no formula for .*MLPClassifier.*autograd"
     ):
         input_hessian(classifier, X, y, derivatives="analytic")
-
-
-def test_no_probabilities(data):
-    X, y = data
-    with pytest.raises(ValueError, match=r"LinearSVC, has no class prob.*GaussianNB"):
-        input_hessian(LinearSVC().fit(X, y), X, y)
 
 
 def test_other_features_and_classes(data):

@@ -115,17 +115,6 @@ def test_classes_that_coincide(wine, kernel, solver, penalty):
         kda.fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
 
 
-@pytest.mark.parametrize(
-    ("solver", "remedy"),
-    [("cholesky", "Use solver=.nystroem"), ("nystroem", "Reduce n_landmarks")],
-)
-def test_memory_that_is_too_small(wine, monkeypatch, solver, remedy):
-    monkeypatch.setattr("skgeom.utils.validation.memory", lambda: 1e5)
-    options = {"gamma": 0.1, "regularization": 1e-3}
-    with pytest.raises(MemoryError, match=rf"need .* GB, but there are .*{remedy}"):
-        KDA(solver=solver, n_landmarks=100, **options).fit(*wine)
-
-
 @pytest.mark.parametrize("solver", ["eigen", "cholesky", "nystroem"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_offset_samples(kernel, solver):

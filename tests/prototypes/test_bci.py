@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.metrics import cohen_kappa_score
 
 from skgeom import PLRSQ
 from skgeom.geometry import mean_affine_invariant
@@ -37,23 +36,3 @@ def test_stored_result_of_the_authors():
     assert cost(model.fit(X, y), X, y) == pytest.approx(120.4, abs=1)
     assert model.score(X, y) == pytest.approx(0.944, abs=0.005)
     assert model.score(X_test, y_test) == pytest.approx(0.809, abs=0.005)
-
-
-@pytest.mark.exhaustive
-def test_trial_by_trial_or_all_at_once():
-    """The default metric, from a single first trial and few trials for the start."""
-    X, y, X_test, y_test = days_of(4)
-    kappas = []
-    for seed in range(3):
-        order = np.random.default_rng(seed).permutation(len(y))
-        few = [order[y[order] == c][:8] for c in range(4)]
-        start = np.stack([mean_affine_invariant(X[own]) for own in few])
-        model = PLRSQ(init=start, shuffle=False)
-        whole = clone(model).partial_fit(X[order], y[order])
-        for i in order:
-            model.partial_fit(X[[i]], y[[i]], classes=[0, 1, 2, 3])
-        kappas.append(
-            [cohen_kappa_score(y_test, m.predict(X_test)) for m in (whole, model)]
-        )
-    at_once, one_by_one = np.mean(kappas, axis=0)
-    assert one_by_one >= at_once - 0.02

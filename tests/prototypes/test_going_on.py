@@ -217,20 +217,27 @@ def test_the_rate_falls_with_the_samples(spd, first_samples):
         assert np.abs(one.prototypes_ - first_samples).max() > 0
 
 
-@pytest.mark.parametrize("estimator", [RSLVQ(), PLRSQ(metric="riemann")])
-def test_the_automatic_variance_is_that_of_all_samples(spd, estimator):
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (RSLVQ(), "sigma2_"),
+        (PLRSQ(metric="riemann"), "sigma2_"),
+        (GLRSQ(class_weight=None), "temperature_"),
+    ],
+)
+def test_the_automatic_variance_is_that_of_all_samples(spd, estimator, name):
     """Prototypes that are driven apart must not enlarge it, and the steps with it."""
     X, y = vectors_for(estimator, spd[0]), spd[1]
     start = np.stack([X[y == label].mean(axis=0) for label in range(3)])
     model = clone(estimator).set_params(init=start, random_state=0)
-    whole = clone(model).partial_fit(X, y).sigma2_
+    whole = getattr(clone(model).partial_fit(X, y), name)
     for _ in range(8):
         for part in np.array_split(np.random.default_rng(0).permutation(60), 3):
             model.partial_fit(X[part], y[part], classes=[0, 1, 2])
-        assert model.sigma2_ == pytest.approx(whole)
+        assert getattr(model, name) == pytest.approx(whole)
     assert np.abs(np.diff(model.loss_curve_[-6:-3])).max() < model.loss_curve_[0]
-    fitted = model.fit(X, y).sigma2_
-    assert model.partial_fit(X[:5], y[:5]).sigma2_ == fitted
+    fitted = getattr(model.fit(X, y), name)
+    assert getattr(model.partial_fit(X[:5], y[:5]), name) == fitted
 
 
 def test_sigma2_scale_is_relative_to_the_automatic_value(spd):

@@ -1,15 +1,20 @@
-"""The weight of representability that is found by cross-validation."""
+"""What held-out samples determine: weight of representability, and temperature."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.tangentspace import TangentSpace
-from scipy.special import log_softmax
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from skgeom import PLRSQ, RSLVQ
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._held_out import held_out_folds
 
 WEIGHTS = np.logspace(0, -4, 13)
@@ -81,18 +86,25 @@ def test_where_no_weight_is_selected(spd, metric, solver, weight):
 
 
 @pytest.mark.parametrize(
-    "metric", ["tangent", pytest.param("mahalanobis", marks=pytest.mark.exhaustive)]
+    "model",
+    [
+        PLRSQ(),
+        GLRSQ(),
+        pytest.param(PLRSQ(metric="mahalanobis"), marks=pytest.mark.exhaustive),
+    ],
+    ids=repr,
 )
-def test_neither_order_nor_unit_nor_a_constant_weight_matters(spd, metric):
+def test_neither_order_nor_unit_nor_a_constant_weight_matters(spd, model):
     X, y = spd
-    model = PLRSQ(metric=metric).fit(X, y)
+    model = clone(model).fit(X, y)
     order = np.random.default_rng(0).permutation(len(y))
     for again, unit in (
         (clone(model).fit(X[order], y[order]), 1),
         (clone(model).fit(X, y, sample_weight=np.full(len(y), 7.0)), 1),
         (clone(model).fit(1e-12 * X, y), 1e-12),
     ):
-        assert again.representability_ == model.representability_
+        if isinstance(model, PLRSQ):
+            assert again.representability_ == model.representability_
         found = again.predict_proba(unit * X)
         assert_allclose(found, model.predict_proba(X), atol=1e-6)
 
@@ -108,10 +120,51 @@ def test_a_warm_start_keeps_the_weight():
     assert model.fit(X, noise).representability_ > chosen
 
 
+@pytest.mark.parametrize("model", [RSLVQ(), GMLVQ()], ids=repr)
 @pytest.mark.parametrize("per_class", [(1, 1), (1, 3), (2, 2)])
-def test_classes_of_very_few_samples(per_class):
+def test_classes_of_very_few_samples(per_class, model):
     X, y = samples(3.0, per_class=per_class)
-    assert_array_equal(RSLVQ().fit(X, y).predict(X), y)
+    assert_array_equal(clone(model).fit(X, y).predict_proba(X).argmax(axis=1), y)
+
+
+def test_temperature_minimizes_the_log_loss_of_held_out_samples():
+    X, y = samples(1.5)
+    start = np.stack([X[y == c].mean(axis=0) for c in range(3)])
+    squared = ((X[:, None] - start) ** 2).sum(axis=2)
+    order = squared[np.arange(len(y)), y].argsort().argsort()
+    folds, scores = held_out_folds(order[:, None], y), np.empty((len(y), 3))
+    part = GMLVQ(init=start, temperature=1.0)
+    for own in (folds == fold for fold in range(5)):
+        scores[own] = part.fit(X[~own], y[~own]).decision_function(X[own])
+
+    def loss(log_temperature):
+        return log_loss(y, softmax(scores / np.exp(log_temperature), axis=1))
+
+    best = minimize_scalar(loss, bounds=(-6, 6), method="bounded")
+    assert GMLVQ().fit(X, y).temperature_ == pytest.approx(np.exp(best.x), rel=1e-3)
+
+
+def test_probabilities_follow_the_nearest_prototypes(spd):
+    X, y = spd
+    model = GLRSQ([2, 1, 3], temperature=0.7, random_state=0).fit(X, y)
+    squared, labels = model.transform(X) ** 2, model.prototype_labels_
+    nearest = np.stack([squared[:, labels == c].min(axis=1) for c in range(3)], axis=1)
+    assert_allclose(model.predict_proba(X), softmax(-nearest / 0.7, axis=1))
+
+
+@pytest.mark.parametrize("model", [GLRSQ(), GMLVQ()], ids=repr)
+def test_probabilities_of_margins_are_calibrated(make_signals, model):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    if isinstance(model, GLRSQ):
+        X, y = make_signals(per_class=60)
+    train = np.arange(len(y)) % 2 == 0
+    sigmoid = CalibratedClassifierCV(clone(model).set_params(temperature=1.0))
+    ours, theirs = (
+        log_loss(y[~train], m.fit(X[train], y[train]).predict_proba(X[~train]))
+        for m in (model, sigmoid)
+    )
+    assert ours < theirs
 
 
 def test_the_choice_is_printed(capsys):

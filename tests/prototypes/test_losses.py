@@ -49,23 +49,6 @@ def test_likelihood_of_far_samples_is_finite(priors):
     assert np.isfinite(derivatives).all()
 
 
-def test_margin_is_the_authors_rule(rng):
-    squared, y = rng.uniform(0.1, 5, (7, 5)), np.arange(7) % 3
-    losses, derivatives, _ = MarginLoss(LABELS)(squared, y, 2.0)
-    for row, label in enumerate(y):
-        own = np.flatnonzero(label == LABELS)
-        other = np.flatnonzero(label != LABELS)
-        j = own[squared[row, own].argmin()]
-        k = other[squared[row, other].argmin()]
-        dj, dk = squared[row, j], squared[row, k]
-        phi = 1 / (1 + np.exp(-2.0 * (dj - dk) / (dj + dk)))
-        expected = np.zeros(5)
-        expected[j] = 2.0 * phi * (1 - phi) * 2 * dk / (dj + dk) ** 2
-        expected[k] = -2.0 * phi * (1 - phi) * 2 * dj / (dj + dk) ** 2
-        assert_allclose(losses[row], phi)
-        assert_allclose(derivatives[row], expected)
-
-
 @pytest.mark.parametrize("squared", [0.0, 5e-324, 1e-300, 1e-280])
 def test_margin_of_a_sample_on_two_prototypes(squared):
     losses, derivatives, _ = MarginLoss(np.array([0, 1]))(

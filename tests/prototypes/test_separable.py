@@ -41,14 +41,6 @@ def test_eeg_of_64_channels(seed):
     PLRSQ(init=model.prototypes_, max_iter=1).fit(X, y)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("changes", [{"metric": "mahalanobis"}, {"n_prototypes": 2}])
-def test_other_parameters(changes):
-    X, y, X_test, y_test = eeg(0)
-    model = PLRSQ(random_state=0, **changes).fit(X, y)
-    assert model.score(X_test, y_test) >= 0.8
-
-
 SIZES = [8, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (2, 128))]
 
 
