@@ -3,7 +3,7 @@
 All methods of a table run in one process, in turn; medians are printed, and ratios. Run
 it with nothing else on the machine::
 
-    python -m benchmarks.bench_kernel_discriminant solvers peers svc auto
+    python -m benchmarks.bench_kernel_discriminant solvers peers svc one-thread auto
     python -m benchmarks.bench_kernel_discriminant small sizes
     python -m benchmarks.bench_kernel_discriminant mnist blocks million
 
@@ -29,6 +29,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from benchmarks.suite import gaussians
 from skgeom import KernelDiscriminantAnalysis
@@ -140,6 +141,41 @@ def compare_svc(repeats, n=10_000):
                 ours(X, y, "cholesky", p, c)
             )
     table(f"Comparison with SVC, n = {n}", jobs, repeats, "SVC, C = 1", test)
+
+
+def compare_one_thread(repeats, n=10_000, n_choice=2000):
+    """Defaults, and parameters chosen by the same folds; processor time of one thread.
+
+    Both methods choose among nine settings in three folds of the first 2,000 images.
+    """
+    X, y, *test = load(n)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    kda = KernelDiscriminantAnalysis(penalty="kernel", temperature=1.0)
+    gammas = {"gamma": [0.01, 0.025, 0.06]}
+    tuned = {
+        "SVC": (SVC(), {"C": [1, 10, 100]}),
+        "KDA": (kda, {"regularization": [1e-6, 1e-5, 1e-4]}),
+    }
+    models = {
+        "SVC, defaults": SVC(),
+        "KDA, defaults": KernelDiscriminantAnalysis(random_state=0),
+    }
+    with threadpool_limits(1):
+        for name, (model, grid) in tuned.items():
+            search = GridSearchCV(model, grid | gammas, cv=folds, refit=False)
+            search.fit(X[:n_choice], y[:n_choice])
+            settings = search.best_params_
+            models[f"{name}, tuned {settings}"] = clone(model).set_params(**settings)
+        seconds = {name: [] for name in models}
+        for _ in range(repeats):
+            for name, model in models.items():
+                start = time.process_time()
+                model.fit(X, y)
+                seconds[name].append(time.process_time() - start)
+        print(f"\nOne thread, n = {n} (medians of {repeats}, processor time)")
+        for name, model in models.items():
+            middle, score = statistics.median(seconds[name]), model.score(*test)
+            print(f"{name:60s} {middle:6.1f} s {score:7.2%}", flush=True)
 
 
 def load_small(n, n_test=2007):
@@ -313,6 +349,7 @@ def main():
         "solvers": compare_solvers,
         "peers": compare_peers,
         "svc": compare_svc,
+        "one-thread": compare_one_thread,
         "auto": compare_auto,
         "small": compare_small,
         "sizes": compare_sizes,

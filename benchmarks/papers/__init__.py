@@ -8,6 +8,7 @@ MODULES = [
     "hartoyo",
     "hartoyo_figures",
     "plrsq_synthetic",
+    "plrsq_soft_labels",
     "plrsq_bci",
     "plrsq_eth80",
     "plrsq_cifar10",

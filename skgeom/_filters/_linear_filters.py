@@ -47,13 +47,13 @@ from skgeom.utils.estimator import (
     CallbackSupportMixin,
     current_progress,
     estimator_method,
+    validate_data,
 )
 from skgeom.utils.linalg import WholeSpace, signs, space_of
 from skgeom.utils.validation import (
     check_array,
     check_two_classes,
     checked_labels,
-    validate_data,
     warn_user,
     weighted_samples,
 )

@@ -27,14 +27,10 @@ from skgeom.utils.estimator import (
     documented_parameters,
     estimator_method,
     substitute_docs,
+    validate_data,
 )
 from skgeom.utils.linalg import AxesSpace, WholeSpace
-from skgeom.utils.validation import (
-    check_array,
-    class_factors,
-    validate_data,
-    warn_user,
-)
+from skgeom.utils.validation import check_array, class_factors, warn_user
 
 
 class SQFA(BaseFilters):
