@@ -51,7 +51,7 @@ from skgeom.utils.validation import (
 
 
 class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Classifier that rejects samples for which no class is probable enough.
+    r"""Classifier that rejects samples whose largest class probability is small.
 
     ``predict`` returns the most probable class if its probability is at least
     ``threshold_``, and ``reject_label_`` otherwise. With calibrated probabilities and a
@@ -78,9 +78,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     confidence_level : float, default=0.95
         Probability with which ``target_error`` is met, between 0 and 1.
     reject_label : str, number or None, default=None
-        Prediction for rejected samples; it must not be a class. None means
-        "rejected" if the classes are strings. If they are numbers, it means -1, or one
-        less than the smallest class if that is negative.
+        Prediction for rejected samples; it must not be a class. None means "rejected"
+        if the classes are strings. If they are numbers, it means -1, or the smallest
+        class minus 1 if a class is negative.
     cv : int, cross-validation generator or iterable, default=None
         Folds for ``rejection_rate`` and ``target_error``, as in scikit-learn. None
         means 10 stratified folds; if the smallest class has fewer samples, as many
@@ -98,7 +98,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     reject_label_ : str, number or object
         The label that :meth:`predict` returns for rejected samples.
     classes_ : ndarray of shape (n_classes,)
-        The class labels; the reject label is not one of them.
+        The class labels, without the reject label.
     n_features_in_ : int
         Number of features seen during fit, if the classifier has this attribute.
     feature_names_in_ : ndarray of shape (``n_features_in_``,)
@@ -131,7 +131,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     fixed numbers of the n samples. A threshold passes if the upper confidence limit of
     Clopper and Pearson for the error among the accepted samples is at most the target.
     Thresholds are tested in descending order (fixed-sequence testing [2]_), from the
-    first one that accepts at least
+    first threshold that accepts at least
     ``log(1 - confidence_level) / log(1 - target_error)`` samples. The risk
     ``1 - confidence_level`` is divided into m + 1 parts: m parts for the first test,
     and one part for all further tests. If a threshold passes, its risk is added to the
@@ -209,7 +209,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # The classifier validates its own parameters.
     @estimator_method(nested_validation=True)
     def fit(self, X, y, sample_weight=None, **fit_params):
-        """Fit the classifier and, if a rate or an error is given, find the threshold.
+        """Fit the classifier and select the threshold.
 
         Parameters
         ----------
@@ -360,7 +360,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return confidences, correct, tested
 
     def predict(self, X):
-        """Predict the most probable class, or the reject label if it is too improbable.
+        """Predict the most probable class, or the reject label for rejected samples.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Probabilities of all samples, also of rejected ones, in the order of
+            Probabilities of all samples, including rejected samples, in the order of
             ``classes_``.
         """
         self._check_arrays(X, "predict_proba")

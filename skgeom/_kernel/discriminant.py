@@ -228,16 +228,16 @@ class KernelDiscriminantAnalysis(
     regularization_ : float
         The value of ``regularization`` that was used.
     selection_results_ : dict or None
-        The candidates of the selection, one entry each: ``"gamma"`` (None if the
-        kernel has none), ``"regularization"``, ``"error"``, the weighted sum of squared
-        leave-one-out errors, and ``"n_parameters"``, the effective parameters. None if
-        both parameters are given as numbers.
+        The candidates of the selection, one entry each: ``"gamma"`` (None if the kernel
+        has no ``gamma``), ``"regularization"``, ``"error"``, the weighted sum of
+        squared leave-one-out errors, and ``"n_parameters"``, the effective parameters.
+        None if both parameters are given as numbers.
     lambda_ : float
         The factor :math:`\lambda` of equation 13, in which the scatter matrices are
         sums over the samples.
     gamma_ : float or None
-        The value of ``gamma`` that was used; None if the kernel has none, or uses its
-        own default.
+        The value of ``gamma`` that was used; None if the kernel has no ``gamma``, or
+        uses its own default.
     solver_ : str
         The solver that was used: "nystroem" if there are landmarks.
     n_landmarks_ : int or None
@@ -424,8 +424,8 @@ class KernelDiscriminantAnalysis(
         -----
         UserWarning
             If the selected ``gamma`` is the largest candidate, or ``regularization``
-            the smallest or largest one, or if the kernel matrix is nearly diagonal and
-            ``gamma`` is not selected.
+            the smallest or largest candidate, or if the kernel matrix is nearly
+            diagonal and ``gamma`` is not selected.
         """
         # Validate.
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)

@@ -42,7 +42,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         Number of components, at most ``n_features``.
     n_neighbors : int or None, default=7
         The number k. If a class has fewer samples, its farthest sample is used. None
-        sets all affinities to one, which gives linear discriminant analysis.
+        sets all affinities to one, which is equivalent to linear discriminant analysis.
     embedding : {"weighted", "orthonormalized", "plain"}, default="weighted"
         Scaling of the components. With ``"plain"``, :math:`V S_w V^\top` is the
         identity. ``"weighted"`` multiplies each component by the square root of its
