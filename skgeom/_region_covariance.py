@@ -288,13 +288,13 @@ def _check_mask(mask, shape):
             f"{mask.shape}."
         )
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise ValueError("mask must be of bool, or hold 0 and 1 only.")
+        raise ValueError("mask must be boolean, or contain 0 and 1 only.")
     mask = np.broadcast_to(mask.astype(bool), shape)
     small = mask.sum(axis=(1, 2)) < 2
     if small.any():
         raise ValueError(
-            f"mask has less than 2 pixels of image {small.argmax()}, so that it has no "
-            "covariance; remove the image."
+            f"mask selects fewer than 2 pixels of image {small.argmax()}, so the "
+            "covariance is undefined. Remove the image."
         )
     return mask
 

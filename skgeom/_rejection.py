@@ -257,7 +257,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
-            refuse_dask(self, X, "Give a threshold, or freeze a fitted classifier")
+            refuse_dask(self, X, "Set threshold, or freeze a fitted classifier")
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
         labels, y = y, checked_labels(y, X)
@@ -290,8 +290,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.target_error is not None:
             if len(np.unique(tested)) < len(tested):
                 raise ValueError(
-                    "cv tests some samples more than once, so that their errors are "
-                    "not independent. With target_error, use folds without overlap."
+                    "cv tests some samples more than once, so their errors are not "
+                    "independent. With target_error, use folds without overlap."
                 )
             return _threshold_of_error(
                 confidences, correct, self.target_error, self.confidence_level
@@ -309,14 +309,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         }
         if len(rules) > 1:
             given = " and ".join(f"{name}={value}" for name, value in rules.items())
-            raise ValueError(
-                f"Of {given} only one can be given. Set the others to None."
-            )
+            raise ValueError(f"Only one of {given} can be set. Set the others to None.")
         if self.target_error is not None and sample_weight is not None:
             raise ValueError(
-                "sample_weight cannot be used with target_error, whose guarantee is "
-                "about counted samples. Freeze a classifier that was trained with "
-                "weights (sklearn.frozen.FrozenEstimator), and give fit other samples."
+                "sample_weight cannot be used with target_error, whose guarantee "
+                "counts samples. Freeze a classifier that was trained with weights "
+                "(sklearn.frozen.FrozenEstimator), and pass new samples to fit."
             )
 
     def _route(self, sample_weight, fit_params):
@@ -687,13 +685,13 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
         raise ValueError(
             f"y_score has {y_score.shape[1]} classes, and the labels are "
-            f"{labels.tolist()}. Give labels, one for each column, such as classes_ of "
-            "the classifier."
+            f"{labels.tolist()}. Set labels to one label per column, for example "
+            "classes_ of the classifier."
         )
     unknown = [label for label in found.tolist() if label not in labels.tolist()]
     if unknown:
         raise ValueError(
-            f"y_true holds {unknown}, not among the labels {labels.tolist()}."
+            f"y_true contains {unknown}, which are not in labels={labels.tolist()}."
         )
     correct = labels[y_score.argmax(axis=1)] == y_true
     confidences = y_score.max(axis=1)

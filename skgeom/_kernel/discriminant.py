@@ -833,7 +833,7 @@ def _warn_of_ends(name, candidates, selected, *ends):
         end = "largest" if selected else "smallest"
         warn_user(
             f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
-            f"{len(candidates)} candidates: the best value may lie beyond. Scale the "
+            f"{len(candidates)} candidates: a better value may be outside. Scale the "
             f"features, for example with StandardScaler, or compare values of {name} "
             "by cross-validation, for example with GridSearchCV.",
             UserWarning,
@@ -847,9 +847,9 @@ def _comparable_groups(part):
     if not compared.any():
         raise ValueError(
             "gamma and regularization cannot be selected by leave-one-out errors: "
-            "each group has all samples of a class, so that none remains to predict "
-            "it by. Give both as numbers, more distinct samples, or groups that share "
-            "classes."
+            "each group contains all samples of a class, so no training sample of the "
+            "class remains. Set both to numbers, or use more distinct samples, or "
+            "groups that share classes."
         )
     return compared
 
@@ -862,7 +862,7 @@ def _check_groups(groups, codes):
     check_consistent_length(codes, groups)
     if len(np.unique(groups)) < 2:
         raise ValueError(
-            "groups has one group only: without it there are no training samples. "
-            "Give two groups at least, or groups=None."
+            "groups has one group only, so no training samples remain without it. "
+            "Use at least two groups, or groups=None."
         )
     return groups

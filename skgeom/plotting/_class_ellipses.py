@@ -173,7 +173,7 @@ class ClassEllipsesDisplay(Display):
         if isinstance(estimator, Pipeline) and not hasattr(estimator, "transform"):
             estimator = estimator[:-1]
         if X is None:
-            estimator = fitted_step(estimator, ("statistics_",), "Give X and y.")
+            estimator = fitted_step(estimator, ("statistics_",), "Pass X and y.")
             statistics = estimator.statistics_
         elif not hasattr(estimator, "transform"):
             raise TypeError(

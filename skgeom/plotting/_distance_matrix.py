@@ -237,8 +237,8 @@ def _distances(statistics, distance, regularization):
         return MeanPairwiseDistance(means, matrices, regularization, kind).matrix()
     except np.linalg.LinAlgError:
         raise ValueError(
-            "The covariance of a class is singular, so that its distance to other "
-            "classes is infinite. Give a regularization above 0, or project the "
+            "The covariance of a class is singular, so its distance from the "
+            "remaining classes is infinite. Set regularization > 0, or project the "
             "statistics onto fewer components."
         ) from None
 
