@@ -90,9 +90,12 @@ def ordered(lines, caption):
                 yield values[first] > values[second]
 
 
-def enough_runs(lines, caption):
-    random = [x for x in lines if not set(x["labels"]) & set(caption.get("fixed", []))]
-    return all(int(line["runs"]) >= caption.get("runs", 0) for line in random)
+def repetitions(lines, caption):
+    """The smallest number of repetitions of the rows that the paper repeats."""
+    repeated = caption.get("repeated")
+    if repeated is not None:
+        lines = [line for line in lines if set(repeated) & set(line["labels"])]
+    return min((int(line["runs"]) for line in lines), default=0)
 
 
 def judge(caption, lines):
@@ -105,7 +108,9 @@ def judge(caption, lines):
     checks = [agrees(line, caption) for line in printed] or [*ordered(lines, caption)]
     if not checks:
         status = "computed"
-    elif all(checks) and enough_runs(printed or lines, caption):
+    elif all(checks) and repetitions(printed or lines, caption) >= caption.get(
+        "runs", 0
+    ):
         status = "reproduced" if printed else "order reproduced"
     else:
         status = "differs"
@@ -116,12 +121,11 @@ def judge(caption, lines):
 
 def figures(caption, lines):
     """Our figure, the published one, and the repetitions of both."""
-    runs = [int(line["runs"]) for line in lines]
-    runs = f"{max(runs)}" if runs else "–"
+    printed = [line for line in lines if line["published"]]
+    runs = repetitions(printed or lines, caption) or "–"
     if lines and "headline" in caption:
         wanted = set(caption["headline"])
         line = next(x for x in lines if wanted == {*x["labels"], x["measure"]} & wanted)
-        runs = line["runs"]
         what = ", ".join(caption["headline"])
         ours, paper = f"{what}: {line['reproduced']}", line["published"] or "–"
     elif lines and "order" in caption:
