@@ -33,14 +33,18 @@ from skgeom.utils.array_api import (
     on_host,
     to_numpy,
 )
-from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
+from skgeom.utils.estimator import (
+    BaseEstimator,
+    current_progress,
+    estimator_method,
+    validate_data,
+)
 from skgeom.utils.validation import (
     check_array,
     check_priors,
     check_two_classes,
     checked_labels,
     union_of_classes,
-    validate_data,
 )
 
 

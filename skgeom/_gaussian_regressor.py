@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
-from skgeom.utils.estimator import BaseEstimator, estimator_method
-from skgeom.utils.validation import checked_targets, validate_data, weighted_samples
+from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
+from skgeom.utils.validation import checked_targets, weighted_samples
 
 # From the most regularization to the least, in factors of about three. Speed videos
 # need little (examples/filters/plot_speed_regression.py), a few hundred samples much.

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 
 from skgeom import (
     GMLVQ,
@@ -16,6 +18,7 @@ from skgeom import (
     LandmarkKernelPCA,
     Recentering,
     TransferDiscriminantAnalysis,
+    plotting,
 )
 from skgeom.baselines import LOL, GeometryAwarePCA, mdrm
 from skgeom.utils.array_api import like, to_numpy
@@ -85,3 +88,55 @@ def test_switch_of_the_fit_and_imaginary_parts(estimator, library, blobs):
         clone(estimator).fit(waves, y)
     with pytest.raises(ValueError, match="Complex data not supported"):
         getattr(fitted, method)(waves)
+
+
+# Scorers of scikit-learn and displays.
+
+
+# roc_auc of scikit-learn 1.9.1 fails with tensors, of its own classifiers as well.
+@pytest.mark.parametrize("scoring", ["accuracy", "f1_macro", "neg_log_loss"])
+def test_scorers(scoring, library, iris):
+    X, y = iris
+
+    def scores(X, y):
+        return cross_val_score(GaussianClassifier(), X, y, cv=2, scoring=scoring)
+
+    found = scores(library.array(X), library.array(y))
+    assert_allclose(found, scores(X, y), atol=0.02)
+
+
+DISPLAYS = {
+    "AccuracyRejectionDisplay": (
+        lambda cls, X, y: cls.from_estimator(GaussianClassifier().fit(X, y), X, y),
+        lambda display: display.accuracies,
+    ),
+    "ClassEllipsesDisplay": (
+        lambda cls, X, y: cls.from_estimator(sqfa_of(X, y), X, y),
+        lambda display: display.means,
+    ),
+    "DistanceMatrixDisplay": (
+        lambda cls, X, y: cls.from_estimator(sqfa_of(X, y)),
+        lambda display: display.matrix,
+    ),
+    "FilterDisplay": (
+        lambda cls, X, y: cls.from_estimator(sqfa_of(X, y), shape=(2, 2)),
+        lambda display: np.abs(display.filters),
+    ),
+}
+
+
+def sqfa_of(X, y):
+    return SQFA(2, regularization=0.1, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_displays(name, library, iris):
+    X, y = iris
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    draw, drawn = DISPLAYS[name]
+    cls = getattr(plotting, name)
+    found = drawn(draw(cls, library.array(X), library.array(y)))
+    assert isinstance(found, np.ndarray)
+    assert_allclose(found, drawn(draw(cls, X, y)), atol=1e-2)
+    plt.close("all")

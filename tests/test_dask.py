@@ -361,15 +361,6 @@ def test_samples_of_blocks_of_unknown_length(wine, monkeypatch):
     assert_allclose(model.regularization_, whole.regularization_, rtol=1e-9)
 
 
-def test_frames_of_features_have_names(wine):
-    X, y = wine
-    frame = dd.from_pandas(X.assign(kind=y), npartitions=3)
-    model = SQFA(2, random_state=0).fit(frame.drop(columns="kind"), frame["kind"])
-    features = model.transform(frame.drop(columns="kind"))
-    assert list(features.columns) == ["sqfa0", "sqfa1"]
-    assert_allclose(features.compute(), model.transform(X), rtol=1e-10)
-
-
 # Other estimators
 
 

@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, _held_out
 from skgeom._held_out import held_out_folds, in_distinct_samples, training_statistics
+from skgeom.utils.linalg import fold_order
 
 
 def samples(rng, counts=(40, 17, 8)):
@@ -115,3 +116,19 @@ def test_part_of_discrete_samples_has_all_their_values(monkeypatch, rng):
     assert weights.sum() == 500
     for row, weight in zip(rows, weights, strict=True):
         assert weight == ((X[row] == X).all(axis=1) & (y == y[row])).sum()
+
+
+def test_turns_count_the_samples_before_in_the_class():
+    y = np.array([1, 0, 1, 1, 0, 1])
+    own = np.array([3.0, 9.0, 1.0, 2.0, 4.0, 2.0])
+    assert_array_equal(fold_order(y, own[:, None], 1.0), [2, 1, 0, 1, 0, 1])
+
+
+def test_copies_have_one_turn_though_rounding_differs(rng):
+    distances = 1e-8 * rng.uniform(1, 2, size=(50, 2))
+    y = rng.integers(3, size=50)
+    expected = fold_order(y, distances, distances.max())
+    copies = np.concatenate([distances, distances * (1 + 1e-14)])
+    order = rng.permutation(100)
+    found = fold_order(np.tile(y, 2)[order], copies[order], distances.max())
+    assert_array_equal(found, np.tile(expected, 2)[order])

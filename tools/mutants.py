@@ -4,8 +4,9 @@
 with one small fault in a module of ``TESTED_BY``, in a copy of the checkout. A test of
 the module must fail: one of the fast tier, or else one of the exhaustive tier. Of the
 fast tier, the tests that execute the line of the fault are run, the quickest first; a
-run of all of them with coverage.py finds these at the beginning. ``--fast`` leaves out
-the exhaustive tier; with ``--again`` it is run for what survived.
+run of all of them with coverage.py finds these at the beginning. With ``--fast`` and
+``--seconds``, which leave out tests, a sample takes an hour; ``--again`` runs all tests
+for what survived.
 
 The state file has a line for each mutant: an interrupted run goes on where it was.
 ``--report`` prints the scores and the survivors. Several processes take a part each,
@@ -46,7 +47,6 @@ MEMORY = 4 * 2**30  # bytes a mutant may take
 TOO_LONG = 1800  # seconds, for a mutant that waits for ever
 NO_RUN = 99  # exit code where pytest was not reached
 NO_TESTS = 5  # exit code where no test is of the tier
-RECORD = ".record.json"  # in the copy of the checkout
 OPTIONS = ["-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly"]
 
 OTHER = {
@@ -170,9 +170,9 @@ def sample(size, seed):
 class Recorder:
     """A plugin of pytest: the lines that each test executes, and the time it takes."""
 
-    def __init__(self, tree):
+    def __init__(self, tree, file):
         self.coverage = coverage.Coverage(data_file=None, source_pkgs=["skgeom"])
-        self.tree = tree
+        self.tree, self.file = tree, file
         self.seconds = {}
 
     def pytest_sessionstart(self):
@@ -198,7 +198,7 @@ class Recorder:
             for module in modules()
         }
         record = {"seconds": self.seconds, "lines": lines}
-        (self.tree / RECORD).write_text(json.dumps(record), encoding="utf-8")
+        self.file.write_text(json.dumps(record), encoding="utf-8")
 
 
 class Chosen:
@@ -254,11 +254,8 @@ def unmutated(tree, arguments, plugins=()):
     return used.ru_utime + used.ru_stime - start.ru_utime - start.ru_stime
 
 
-@cache
-def record(tree):
-    """Tests of the fast tier: their seconds, and the tests of each line of a module."""
-    paths = dict.fromkeys(path for paths in TESTED_BY.values() for path in paths)
-    # The plugins and tests/conftest.py are imported once, before the forks.
+def import_plugins(tree):
+    """Import the plugins of pytest and tests/conftest.py once, before the forks."""
     no_test = [
         "--collect-only",
         "--quiet",
@@ -266,9 +263,15 @@ def record(tree):
         f"{tree}/tests",
     ]
     pytest.main([*OPTIONS, *no_test])
-    assert "skgeom" not in sys.modules  # it is that of the parent otherwise
-    unmutated(tree, ["-m", FAST, *paths], [Recorder(tree)])
-    return json.loads((tree / RECORD).read_text(encoding="utf-8"))
+    assert "skgeom" not in sys.modules  # mutants would not be imported
+
+
+def record(tree, file):
+    """Tests of the fast tier: their seconds, and the tests of each line of a module."""
+    if not file.exists():
+        paths = dict.fromkeys(path for paths in TESTED_BY.values() for path in paths)
+        unmutated(tree, ["-m", FAST, *paths], [Recorder(tree, file)])
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 @cache
@@ -276,26 +279,30 @@ def exhaustive_seconds(tree, *paths):
     return unmutated(tree, ["-m", EXHAUSTIVE, *paths])
 
 
-def tests_of_line(tree, module, line):
-    """Names of the tests that execute a line, the quickest first, and their seconds."""
-    seconds, lines = record(tree)["seconds"], record(tree)["lines"][module]
+def tests_of_line(recorded, module, line, most):
+    """The quickest tests that execute a line, and their seconds, ``most`` in all."""
+    seconds, lines = recorded["seconds"], recorded["lines"][module]
     # A statement of several lines may be known by its first one.
     known = max((int(one) for one in lines if int(one) <= line), default=None)
     names = set(lines.get(str(known), []))
     if "" in names:  # executed by the import
         names = {name for tests in lines.values() for name in tests}
-    names = sorted(names & seconds.keys(), key=seconds.get)
-    return names, sum(seconds[name] for name in names)
+    chosen, total = {}, 0
+    for name in sorted(names & seconds.keys(), key=seconds.get):
+        total += seconds[name]
+        if chosen and total > most:
+            break
+        chosen[name] = seconds[name]
+    return chosen
 
 
-def try_mutant(tree, module, line, source, fast):
+def try_mutant(tree, module, source, chosen, fast):
     """The fate of a mutant, and the tier of the tests that killed it."""
-    names, seconds = tests_of_line(tree, module, line)
     sys.dont_write_bytecode = True  # that of the mutants
     runs = []
-    if names:
-        files = dict.fromkeys(name.split("::")[0] for name in names)
-        runs.append((FAST, seconds, files, [Chosen(names)]))
+    if chosen:
+        files = dict.fromkeys(name.split("::")[0] for name in chosen)
+        runs.append((FAST, sum(chosen.values()), files, [Chosen(chosen)]))
     if not fast:
         paths = modules()[module]
         runs.append((EXHAUSTIVE, exhaustive_seconds(tree, *paths), paths, []))
@@ -305,7 +312,7 @@ def try_mutant(tree, module, line, source, fast):
     for tier, seconds, files, plugins in runs:
         path.write_text(source, encoding="utf-8")
         try:
-            limit = int(20 + 3 * seconds)
+            limit = int(10 + 2 * seconds)
             fate = run_tests(tree, ["-m", tier, *files], limit, plugins)
         finally:
             path.write_text(good, encoding="utf-8")
@@ -333,6 +340,9 @@ def main():
     parser.add_argument("--minutes", type=float, default=1e9, help="for this run")
     parser.add_argument("--again", action="store_true", help="what survived, once more")
     parser.add_argument("--fast", action="store_true", help="the fast tier only")
+    parser.add_argument(
+        "--seconds", type=float, default=1e9, help="of the fast tier, for each mutant"
+    )
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
@@ -354,12 +364,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        import_plugins(tree)
+        recorded = record(tree, options.state[0].resolve().with_suffix(".record"))
         for number in range(part, options.size, n_parts):
             if number in done or time.monotonic() > end:
                 continue
             module, (line, before, after, source) = mutants[number]
             start = time.monotonic()
-            fate, tier = try_mutant(tree, module, line, source, options.fast)
+            chosen = tests_of_line(recorded, module, line, options.seconds)
+            fate, tier = try_mutant(tree, module, source, chosen, options.fast)
             result = {
                 "number": number,
                 "module": module,

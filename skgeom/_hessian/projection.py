@@ -33,15 +33,11 @@ from skgeom.utils.estimator import (
     check_feature_names,
     current_progress,
     estimator_method,
+    validate_data,
     with_names,
 )
 from skgeom.utils.linalg import fix_signs
-from skgeom.utils.validation import (
-    checked_labels,
-    require_memory,
-    validate_data,
-    warn_user,
-)
+from skgeom.utils.validation import checked_labels, require_memory, warn_user
 
 
 class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):

@@ -70,7 +70,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import BaseEstimator, estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
@@ -79,7 +79,6 @@ from skgeom.utils.validation import (
     checked_labels,
     class_factors,
     require_memory,
-    validate_data,
     warn_user,
 )
 

@@ -21,9 +21,9 @@ from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
 from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
-from skgeom.utils.estimator import BaseEstimator, estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import check_array, checked_labels, validate_data
+from skgeom.utils.validation import check_array, checked_labels
 
 # The axes are computed from at least this many samples: they need not be exact. For
 # 30,000 images of MNIST (`bench_kernel_features.py`), the fit is 1.5 times as fast.

@@ -50,6 +50,7 @@ from skgeom.utils.estimator import (
     CallbackSupportMixin,
     current_progress,
     estimator_method,
+    validate_data,
 )
 from skgeom.utils.validation import (
     check_array,
@@ -62,7 +63,6 @@ from skgeom.utils.validation import (
     class_factors,
     refuse_dict,
     shape_of,
-    validate_data,
     warn_user,
 )
 

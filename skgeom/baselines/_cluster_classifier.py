@@ -7,8 +7,8 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom.utils.estimator import BaseEstimator, estimator_method
-from skgeom.utils.validation import check_array, checked_labels, validate_data
+from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
+from skgeom.utils.validation import check_array, checked_labels
 
 
 class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

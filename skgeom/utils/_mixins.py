@@ -16,8 +16,8 @@ from skgeom.utils.array_api import (
     namespace,
     take_labels,
 )
-from skgeom.utils.estimator import BaseEstimator, estimator_method
-from skgeom.utils.validation import check_two_classes, checked_labels, validate_data
+from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
+from skgeom.utils.validation import check_two_classes, checked_labels
 
 
 class ScoreClassifierMixin(ClassifierMixin):

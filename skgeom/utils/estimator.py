@@ -33,6 +33,7 @@ from sklearn.utils.validation import (  # noqa: F401
     _get_feature_names as get_feature_names,
 )
 from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import validate_data as _validate_data
 
 from skgeom.utils._dask import by_blocks, score_by_blocks
 from skgeom.utils.array_api import (
@@ -96,6 +97,24 @@ class BaseEstimator(_BaseEstimator):
                 stacklevel=2,
             )
         super().__setstate__(state)
+
+
+@contextmanager
+def naming(name):
+    """Name the argument in errors of scikit-learn's checks that do not."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if re.search(rf"\b{name}\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
+
+
+def validate_data(estimator, X, **options):
+    """Samples that scikit-learn's check accepts, or an error that names X."""
+    with naming("X"):
+        return _validate_data(estimator, X, **options)
 
 
 def estimator_method(method=None, *, nested_validation=False):

@@ -3,11 +3,10 @@
 import functools
 import inspect
 import os
-import re
 import sys
 import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples
 from sklearn.utils.validation import check_array as _check_array
-from sklearn.utils.validation import validate_data as _validate_data
 
 from skgeom.utils.array_api import (
     adjoint,
@@ -36,6 +34,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
+from skgeom.utils.estimator import naming, validate_data
 
 # What to do about matrices that are not positive definite.
 _SHRINK = (
@@ -44,28 +43,10 @@ _SHRINK = (
 )
 
 
-@contextmanager
-def _naming(name):
-    """Name the argument in errors of scikit-learn's checks that do not."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if re.search(rf"\b{name}\b", str(error)):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
-
-
 def check_array(array, *, input_name, **options):
     """Array that scikit-learn's check accepts, or an error that names the argument."""
-    with _naming(input_name):
+    with naming(input_name):
         return _check_array(array, input_name=input_name, **options)
-
-
-def validate_data(estimator, X, **options):
-    """Samples that scikit-learn's check accepts, or an error that names X."""
-    with _naming("X"):
-        return _validate_data(estimator, X, **options)
 
 
 def checked_labels(y, X, whole=True):
@@ -76,7 +57,7 @@ def checked_labels(y, X, whole=True):
     """
     y = checked_targets(on_host(known_labels(y)), X)
     if whole or not _are_classes(y):
-        with _naming("y"):
+        with naming("y"):
             check_classification_targets(y)
     return y
 
@@ -85,9 +66,9 @@ def checked_targets(y, X, **options):
     """Values of the samples X, finite and one for each, or an error that names y."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
-    with _naming("y"):
+    with naming("y"):
         y = _check_y(y, **options)
-    with _naming("X"):
+    with naming("X"):
         n_samples = _num_samples(X)
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
@@ -550,7 +531,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
 
 def shape_of(X):
     """The shape of an array or of nested lists, or an error that names X."""
-    with _naming("X"):
+    with naming("X"):
         return X.shape if hasattr(X, "shape") else np.shape(X)
 
 
@@ -602,7 +583,7 @@ def check_sample_weight(sample_weight, X, **options):
     ValueError
         If they are malformed, or too large or too small.
     """
-    with _naming("sample_weight"):
+    with naming("sample_weight"):
         weights = _check_sample_weight(sample_weight, X, **options)
     largest = float(abs(weights).max()) if len(weights) else 1.0
     # The squares of larger weights times squared data may overflow, and the squares of

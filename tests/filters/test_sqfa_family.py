@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -221,3 +221,37 @@ def test_classes_that_differ_in_a_small_feature_only(wine):
     X[:, 0] *= 1e-9
     X[y == 1, 0] += 2e-9
     SQFA(1, regularization=0, random_state=0).fit(X, y)
+
+
+# The number of filters, where it is left to the number of classes.
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA, AMAGauss])
+def test_none_is_one_less_than_there_are_classes(estimator, wine):
+    X, y = wine
+    model = estimator(None, random_state=0).fit(X, y)
+    assert model.n_components is None
+    expected = estimator(2, random_state=0).fit(X, y)
+    assert_array_equal(model.components_, expected.components_)
+    assert len(model.get_feature_names_out()) == 2
+    lda = LinearDiscriminantAnalysis().fit(X, y)
+    assert model.transform(X).shape == lda.transform(X).shape
+
+
+def test_none_is_no_more_than_there_are_features(digits):
+    X, y = digits
+    X = X[:, [20, 28, 36]] + np.random.default_rng(0).normal(size=(len(y), 3))
+    model = SQFA(None, random_state=0).fit(X, y)
+    assert model.components_.shape == (3, 3)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_filters_become_more_as_classes_come(wine):
+    X, y = wine
+    model = SQFA(None, random_state=0).partial_fit(X[y < 2], y[y < 2])
+    assert model.components_.shape == (1, 13)
+    model.partial_fit(X[y == 2], y[y == 2])
+    assert model.components_.shape == (2, 13)
+    fewer = model.set_params(n_components=1).partial_fit(X, y)
+    assert fewer.components_.shape == (1, 13)

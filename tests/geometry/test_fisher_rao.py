@@ -165,7 +165,9 @@ def test_far_distance_is_said_to_be_an_upper_bound():
     pair = [0, 0], np.eye(2), [-10, 50], np.diag([4e-4, 2.4]) ** 2
     with pytest.warns(ConvergenceWarning, match=r"Beyond 11.7 it is an upper bound"):
         distance, lower, _ = distance_fisher_rao(*pair, return_bounds=True)
+        other_way = distance_fisher_rao(*pair[2:], *pair[:2])
     assert distance - lower > 0.1
+    assert other_way == pytest.approx(distance)
 
 
 def test_gaussians_beyond_floating_point_are_refused():

@@ -71,6 +71,12 @@ def test_stacks_equal_loops_and_stay_as_they_are(name, make_arguments):
     if len(arguments) > 1:
         with pytest.raises(ValueError, match="broadcast"):
             function(np.repeat(arguments[0], 2, axis=0), *arguments[1:])
+        for position, array in enumerate(copies):  # one with a stack of the others
+            copies[position] = np.broadcast_to(array[0, 0], array.shape)
+            expected = function(*copies)
+            copies[position] = array[0, 0]
+            assert_allclose(function(*copies), expected, rtol=1e-12, atol=1e-14)
+            copies[position] = array
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -179,6 +185,8 @@ def test_index_is_that_in_the_argument_when_pairs_broadcast(make_spd):
     for function in (geometry.distance_calvo_oller, geometry.distance_fisher_rao):
         with pytest.raises(ValueError, match="must have the same last dimension"):
             function([0, 0], np.eye(2), [0, 0, 0], np.eye(3))
+    with pytest.raises(ValueError, match="must have the same last dimension"):
+        geometry.distance_fisher_rao_diagonal([0, 0], [1, 1], [0, 0, 0], [1, 1, 1])
 
 
 # Arrays of other libraries: the same results, of the same library.

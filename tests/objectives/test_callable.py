@@ -199,8 +199,10 @@ def test_errors_of_the_function_itself_are_kept(statistics):
     def broken(means_a, covariances_a, means_b, covariances_b):
         return means_a.no_such_attribute
 
-    with pytest.raises(AttributeError, match="no_such_attribute"):
+    pytest.importorskip("torch")  # is tried as well
+    with pytest.raises(AttributeError, match="no_such_attribute") as caught:
         SQFA(2, distance=broken, random_state=0).fit_statistics(statistics)
+    assert "Given arrays of torch, it fails by" in caught.value.__notes__[0]
 
 
 def test_derivative_that_is_not_finite_names_the_classes(problem):
