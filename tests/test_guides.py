@@ -37,6 +37,7 @@ SLOW = {
 SCRIPTS = {
     "coming_from.rst": 2,
     "extending.rst": 1,
+    "tabular.rst": 3,
     "user_guide/devices.rst": 2,
     "user_guide/covariance_hessian.rst": 1,
     "user_guide/distances.rst": 3,
@@ -48,7 +49,6 @@ SCRIPTS = {
     "user_guide/rejection.rst": 5,
     "user_guide/spd.rst": 4,
     "user_guide/sqfa.rst": 5,
-    "user_guide/tabular.rst": 3,
     "user_guide/transfer.rst": 5,
 }
 BLOCK = re.compile(
