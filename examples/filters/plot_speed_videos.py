@@ -81,10 +81,13 @@ figure.suptitle("Slanted filters respond to one direction of motion")
 plt.show()
 
 # %%
-# Noise of sensors may be correlated. Here it is flicker, which all pixels of a frame
-# share, and a little independent noise. If ``regularization`` is the covariance of this
-# noise, the filters avoid flicker. The variance 0.003 is the best of six variances by
-# the test accuracy on half as many videos.
+# Filters for known sensor noise
+# ------------------------------
+#
+# Sensor noise may be correlated. In this example, the noise is flicker, which is equal
+# for all pixels of a frame, plus a small independent noise. If ``regularization`` is
+# the covariance of the noise, the filters suppress flicker. The variance 0.003 has the
+# highest test accuracy of six variances on half as many videos.
 
 flicker = np.kron(np.eye(15), np.full((30, 30), 1 / 30))
 covariance = 0.01 * flicker + 0.0002 * np.eye(450)
