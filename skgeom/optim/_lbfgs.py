@@ -149,9 +149,9 @@ class RiemannianLBFGS:
         Returns
         -------
         OptimizerResult
-            pymanopt's ``OptimizerResult``, with the last ``point``, which is the best
-            point up to rounding, its ``cost`` and ``gradient_norm``, the reason for
-            stopping in ``stopping_criterion``, the number of ``iterations`` and of
+            An ``OptimizerResult`` of pymanopt, with the last ``point``, which is the
+            best point up to rounding, its ``cost`` and ``gradient_norm``, the reason
+            for stopping in ``stopping_criterion``, the number of ``iterations`` and of
             ``cost_evaluations``, ``time`` and ``step_size``.
         """
         manifold = problem.manifold
