@@ -100,7 +100,7 @@ def bayes_error(
     ------
     ValueError
         If there is one class only, if a covariance is singular, or if ``statistics``
-        has second moments only.
+        contains second moments only.
 
     Warns
     -----
@@ -130,7 +130,8 @@ def bayes_error(
 
     Examples
     --------
-    Two classes whose means are 2 deviations apart; the error is :math:`\Phi(-1)`:
+    The means of two classes differ by two standard deviations, so the error is
+    :math:`\Phi(-1)`:
 
     >>> import numpy as np
     >>> from skgeom import ClassStatistics, bayes_error

@@ -49,7 +49,7 @@ from skgeom.utils.validation import (
 
 
 class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
-    r"""Quadratic or linear discriminant analysis, from samples or statistics alone.
+    r"""Quadratic or linear discriminant analysis, from samples or class statistics.
 
     The classes are Gaussian [1]_. With ``covariance="full"``, each class has its own
     covariance :math:`\Phi_k`, as in quadratic discriminant analysis (QDA); with
@@ -101,7 +101,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     diagonal_shrinkage_ : float
         The intensity :math:`\lambda` with which the pooled covariance is shrunk.
     shrinkage_selection_ : {"held-out", "closed-form", "none"}
-        How ``shrinkage_`` was selected.
+        Method that selected ``shrinkage_``.
     prior_samples_ : float or None
         The number q of prior samples per feature that :meth:`fit` selected; None if
         nothing was held out.
@@ -136,12 +136,12 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     samples if the span has fewer dimensions. R counts as q n samples in addition to the
     :math:`n_k` samples of the class. :math:`\lambda` is the closed-form intensity for
     correlation matrices [2]_, and q is selected from 0, 0.3, 1, 3, 10 and infinity:
-    :meth:`fit` computes the posteriors of held-out samples, in five folds or as many as
-    hold out 500 samples, and selects the largest q whose Brier score, at the best
-    temperature, is within one standard error of the best score. Equal samples count
-    once in :math:`n_k`. The result does not depend on the units of the features, the
-    order of the samples, or a constant weight. (If there are more than 10,000 samples,
-    a subset of 10,000 is drawn by sample numbers.) :meth:`fit_statistics` and
+    :meth:`fit` computes the posteriors of held-out samples, in five folds, or in the
+    folds that hold out 500 samples, and selects the largest q whose Brier score, at the
+    best temperature, is within one standard error of the best score. Equal samples
+    count once in :math:`n_k`. The result does not depend on the units of the features,
+    the order of the samples, or a constant weight. (If there are more than 10,000
+    samples, a subset of 10,000 is drawn by sample numbers.) :meth:`fit_statistics` and
     :meth:`partial_fit` use the closed form of :meth:`ClassStatistics.shrunk` for
     :math:`\rho_k`, in coordinates in which R is the identity, because there are no
     held-out samples. After :meth:`fit`, :meth:`partial_fit` keeps the selected q, and

@@ -57,7 +57,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Means of the features at the levels.
     covariances_ : ndarray of shape (n_levels_found, n_features, n_features)
         Covariances of the features at the levels; zero for features that are constant
-        up to rounding, which predictions do not depend on.
+        up to rounding. Predictions do not depend on constant features.
     prior_samples_ : float
         The number of prior samples that was given or selected.
     shrinkage_ : ndarray of shape (n_levels_found,)

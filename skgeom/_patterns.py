@@ -83,14 +83,14 @@ def activation_patterns(filters, covariance):
     if not deviations.all():
         index = int(deviations.argmin())
         raise ValueError(
-            f"filters[{index}] makes a component without variance, which has no "
-            "pattern. Remove it."
+            f"filters[{index}] computes a component without variance, which has no "
+            "pattern. Remove the filter."
         )
     correlations = joint @ filters.T / np.outer(deviations, deviations)
     if np.linalg.matrix_rank(correlations, hermitian=True) < len(filters):
         raise ValueError(
             f"The components of the {len(filters)} filters are linearly dependent, so "
-            "that their patterns are not determined. Give fewer filters."
+            "their patterns are undefined. Remove the dependent filters."
         )
     scaled = np.linalg.solve(correlations, joint / deviations[:, None])
     return scaled / deviations[:, None] / size

@@ -56,7 +56,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         - ``"x"`` and ``"y"``, the column and the row, counted from 0;
         - ``"I"``, the intensity: the only channel, or the luma 0.299 R + 0.587 G +
           0.114 B of three channels, or the mean of any other number of channels;
-        - ``"channels"``, all channels, however many;
+        - ``"channels"``, all channels;
         - ``"|I_x|"`` and ``"|I_y|"``, the absolute values of the first derivatives of
           the intensity: (I[p + 1] - I[p - 1]) / 2, and the difference of the last two
           pixels at the edge of the image;
@@ -151,8 +151,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         ------
         ValueError
             As in ``fit``, or if the mask has the wrong shape, values other than 0 and
-            1, or fewer than 2 pixels in an image, or if a descriptor would not be
-            positive definite.
+            1, or fewer than 2 pixels in an image, or if a descriptor is not positive
+            definite.
         """
         self._validate_params()
         descriptors = _for_each_size(self._describe, X, mask)
@@ -288,13 +288,13 @@ def _check_mask(mask, shape):
             f"{mask.shape}."
         )
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise ValueError("mask must be of bool, or hold 0 and 1 only.")
+        raise ValueError("mask must be boolean, or contain 0 and 1 only.")
     mask = np.broadcast_to(mask.astype(bool), shape)
     small = mask.sum(axis=(1, 2)) < 2
     if small.any():
         raise ValueError(
-            f"mask has less than 2 pixels of image {small.argmax()}, so that it has no "
-            "covariance; remove the image."
+            f"mask selects fewer than 2 pixels of image {small.argmax()}, so the "
+            "covariance is undefined. Remove the image."
         )
     return mask
 

@@ -51,7 +51,7 @@ from skgeom.utils.validation import (
 
 
 class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Classifier that rejects samples for which no class is probable enough.
+    r"""Classifier that rejects samples whose largest class probability is small.
 
     ``predict`` returns the most probable class if its probability is at least
     ``threshold_``, and ``reject_label_`` otherwise. With calibrated probabilities and a
@@ -78,9 +78,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     confidence_level : float, default=0.95
         Probability with which ``target_error`` is met, between 0 and 1.
     reject_label : str, number or None, default=None
-        Prediction for rejected samples; it must not be a class. None means
-        "rejected" if the classes are strings. If they are numbers, it means -1, or one
-        less than the smallest class if that is negative.
+        Prediction for rejected samples; it must not be a class. None means "rejected"
+        if the classes are strings. If they are numbers, it means -1, or the smallest
+        class minus 1 if a class is negative.
     cv : int, cross-validation generator or iterable, default=None
         Folds for ``rejection_rate`` and ``target_error``, as in scikit-learn. None
         means 10 stratified folds; if the smallest class has fewer samples, as many
@@ -98,7 +98,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     reject_label_ : str, number or object
         The label that :meth:`predict` returns for rejected samples.
     classes_ : ndarray of shape (n_classes,)
-        The class labels; the reject label is not one of them.
+        The class labels, without the reject label.
     n_features_in_ : int
         Number of features seen during fit, if the classifier has this attribute.
     feature_names_in_ : ndarray of shape (``n_features_in_``,)
@@ -131,7 +131,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     fixed numbers of the n samples. A threshold passes if the upper confidence limit of
     Clopper and Pearson for the error among the accepted samples is at most the target.
     Thresholds are tested in descending order (fixed-sequence testing [2]_), from the
-    first one that accepts at least
+    first threshold that accepts at least
     ``log(1 - confidence_level) / log(1 - target_error)`` samples. The risk
     ``1 - confidence_level`` is divided into m + 1 parts: m parts for the first test,
     and one part for all further tests. If a threshold passes, its risk is added to the
@@ -209,7 +209,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # The classifier validates its own parameters.
     @estimator_method(nested_validation=True)
     def fit(self, X, y, sample_weight=None, **fit_params):
-        """Fit the classifier and, if a rate or an error is given, find the threshold.
+        """Fit the classifier and select the threshold.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
-            refuse_dask(self, X, "Give a threshold, or freeze a fitted classifier")
+            refuse_dask(self, X, "Set threshold, or freeze a fitted classifier")
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
         labels, y = y, checked_labels(y, X)
@@ -290,8 +290,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.target_error is not None:
             if len(np.unique(tested)) < len(tested):
                 raise ValueError(
-                    "cv tests some samples more than once, so that their errors are "
-                    "not independent. With target_error, use folds without overlap."
+                    "cv tests some samples more than once, so their errors are not "
+                    "independent. With target_error, use folds without overlap."
                 )
             return _threshold_of_error(
                 confidences, correct, self.target_error, self.confidence_level
@@ -309,14 +309,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         }
         if len(rules) > 1:
             given = " and ".join(f"{name}={value}" for name, value in rules.items())
-            raise ValueError(
-                f"Of {given} only one can be given. Set the others to None."
-            )
+            raise ValueError(f"Only one of {given} can be set. Set the others to None.")
         if self.target_error is not None and sample_weight is not None:
             raise ValueError(
-                "sample_weight cannot be used with target_error, whose guarantee is "
-                "about counted samples. Freeze a classifier that was trained with "
-                "weights (sklearn.frozen.FrozenEstimator), and give fit other samples."
+                "sample_weight cannot be used with target_error, whose guarantee "
+                "counts samples. Freeze a classifier that was trained with weights "
+                "(sklearn.frozen.FrozenEstimator), and pass new samples to fit."
             )
 
     def _route(self, sample_weight, fit_params):
@@ -360,7 +358,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return confidences, correct, tested
 
     def predict(self, X):
-        """Predict the most probable class, or the reject label if it is too improbable.
+        """Predict the most probable class, or the reject label for rejected samples.
 
         Parameters
         ----------
@@ -401,7 +399,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Probabilities of all samples, also of rejected ones, in the order of
+            Probabilities of all samples, including rejected samples, in the order of
             ``classes_``.
         """
         self._check_arrays(X, "predict_proba")
@@ -687,13 +685,13 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
         raise ValueError(
             f"y_score has {y_score.shape[1]} classes, and the labels are "
-            f"{labels.tolist()}. Give labels, one for each column, such as classes_ of "
-            "the classifier."
+            f"{labels.tolist()}. Set labels to one label per column, for example "
+            "classes_ of the classifier."
         )
     unknown = [label for label in found.tolist() if label not in labels.tolist()]
     if unknown:
         raise ValueError(
-            f"y_true holds {unknown}, not among the labels {labels.tolist()}."
+            f"y_true contains {unknown}, which are not in labels={labels.tolist()}."
         )
     correct = labels[y_score.argmax(axis=1)] == y_true
     confidences = y_score.max(axis=1)

@@ -1275,6 +1275,18 @@ def without_axes(statistics):
     return statistics._with(axes=None, feature_names_in_=names)
 
 
+def with_noise(statistics, noise):
+    """The same statistics with a covariance added to the matrix of each class.
+
+    Statistics with noise cannot be merged. None leaves them as they are.
+    """
+    if noise is None:
+        return statistics
+    matrices = statistics._matrices
+    matrices = matrices + like(noise, matrices)
+    return statistics._with(_matrices=matrices, covariance_estimator="given")
+
+
 def _check_addition(first, second):
     """Raise ValueError if statistics cannot be added."""
     if (first.means is None) != (second.means is None):

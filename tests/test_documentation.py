@@ -104,7 +104,7 @@ def test_accuracies_of_the_first_example_are_stored_results():
     readme = (ROOT / "README.md").read_text()
     readme = readme.split("## Quick start")[1].split("## Comparison")[0]
     index = (ROOT / "doc/index.rst").read_text()
-    index = index.split(".. code-block:: pycon")[1].split("What are your data?")[0]
+    index = index.split(".. code-block:: pycon")[1].split("Tutorials by type")[0]
     quoted = re.findall(r"\d+\.\d ?%", readme + index)
     assert len(quoted) >= 7
     assert {number.replace(" ", "") for number in quoted} <= stored

@@ -49,7 +49,7 @@ def test_errors_of_patterns(make_spd):
         activation_patterns(np.ones((1, 3)), np.tri(3))
     with pytest.raises(ValueError, match="2 filters are linearly dependent"):
         activation_patterns(np.ones((2, 3)), covariance)
-    with pytest.raises(ValueError, match=r"filters\[1\] makes a component without var"):
+    with pytest.raises(ValueError, match=r"filters\[1\] computes a component with"):
         activation_patterns(np.eye(3), np.diag([1.0, 0, 1]))
     with pytest.raises(TypeError, match="filters must hold real numbers"):
         activation_patterns([[1j, 0, 0]], covariance)

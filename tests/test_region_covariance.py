@@ -174,12 +174,12 @@ def test_bad_parameters(images):
     model = RegionCovariance()
     with pytest.raises(ValueError, match=r"mask must have shape \(7, 9, 12\)"):
         model.transform(images, np.ones((12, 9)))
-    with pytest.raises(ValueError, match="mask must be of bool"):
+    with pytest.raises(ValueError, match="mask must be boolean"):
         model.transform(images, np.full((9, 12), 0.5))
     masks = np.ones((7, 9, 12), bool)
     masks[5] = False
     masks[5, 0, 0] = True
-    with pytest.raises(ValueError, match="less than 2 pixels of image 5"):
+    with pytest.raises(ValueError, match="fewer than 2 pixels of image 5"):
         model.transform(images, masks)
 
 

@@ -394,7 +394,7 @@ def test_names_of_features_are_kept_and_compared(rng):
 def test_missing_labels_of_a_list_are_counted(missing, rng):
     y = ["a", "b"] * 5 + [missing, "a"]
     for fit in (ClassStatistics.from_data, GaussianClassifier().fit, RSLVQ().fit):
-        with pytest.raises(ValueError, match=r"1 of the labels .* sample 10\."):
+        with pytest.raises(ValueError, match=r"1 of the labels .* row 10\."):
             fit(rng.normal(size=(12, 2)), y)
 
 

@@ -4,6 +4,7 @@
 """
 
 import tomllib
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,8 +31,9 @@ about the order of two methods that hold. *Runs* are our repetitions and the pub
 ones: seeds, splits or initializations of random methods.
 
 reproduced
-    The paper prints figures. With at least as many repetitions as in the paper, all
-    differ by at most two standard errors of the difference or 0.5 percentage points.
+    The paper prints figures, or its equations determine them. With at least as many
+    repetitions as in the paper, all differ by at most two standard errors of the
+    difference or 0.5 percentage points.
 order reproduced
     The paper prints no figures, but its text states an order of methods, which holds
     with at least as many repetitions as in the paper.
@@ -90,22 +92,27 @@ def ordered(lines, caption):
                 yield values[first] > values[second]
 
 
-def enough_runs(lines, caption):
-    random = [x for x in lines if not set(x["labels"]) & set(caption.get("fixed", []))]
-    return all(int(line["runs"]) >= caption.get("runs", 0) for line in random)
+def repetitions(lines, caption):
+    """The smallest number of repetitions of the rows that the paper repeats."""
+    repeated = caption.get("repeated")
+    if repeated is not None:
+        lines = [line for line in lines if set(repeated) & set(line["labels"])]
+    return min((int(line["runs"]) for line in lines), default=0)
 
 
 def judge(caption, lines):
     """Status, and how many of the printed figures or stated orders agree."""
     if "missing" in caption:
         return "not reproducible here", ""
-    if not lines:
+    if "status" in caption or not lines:
         return caption.get("status", "not run"), ""
     printed = [line for line in lines if line["published"]]
     checks = [agrees(line, caption) for line in printed] or [*ordered(lines, caption)]
     if not checks:
         status = "computed"
-    elif all(checks) and enough_runs(printed or lines, caption):
+    elif all(checks) and repetitions(printed or lines, caption) >= caption.get(
+        "runs", 0
+    ):
         status = "reproduced" if printed else "order reproduced"
     else:
         status = "differs"
@@ -116,12 +123,11 @@ def judge(caption, lines):
 
 def figures(caption, lines):
     """Our figure, the published one, and the repetitions of both."""
-    runs = [int(line["runs"]) for line in lines]
-    runs = f"{max(runs)}" if runs else "–"
+    printed = [line for line in lines if line["published"]]
+    runs = repetitions(printed or lines, caption) or "–"
     if lines and "headline" in caption:
         wanted = set(caption["headline"])
         line = next(x for x in lines if wanted == {*x["labels"], x["measure"]} & wanted)
-        runs = line["runs"]
         what = ", ".join(caption["headline"])
         ours, paper = f"{what}: {line['reproduced']}", line["published"] or "–"
     elif lines and "order" in caption:
@@ -157,15 +163,20 @@ def row(caption, folder):
 
 def page(folder=HERE / "results"):
     """The text of the page, from the stored tables in a folder."""
-    text, entries = HEAD, captions()
+    rows_of = {
+        paper: [row(c, folder) for c in captions() if c["paper"] == paper]
+        for paper in PAPERS
+    }
+    counts = Counter(cells[2] for rows in rows_of.values() for cells in rows)
+    found = ", ".join(f"{number} {status}" for status, number in counts.most_common())
+    text = f"{HEAD}\nOf {counts.total()} captions: {found}.\n"
     for paper, (reference, label) in PAPERS.items():
-        rows = [row(c, folder) for c in entries if c["paper"] == paper]
         text += f"\n{paper}\n{'=' * len(paper)}\n\n"
         text += f"{reference}; details: :ref:`{label}`.\n\n"
         text += ".. list-table::\n   :header-rows: 1\n"
         text += "   :widths: 22 13 10 7 16 12 7 22\n\n"
         names = "caption,command,status,agree,ours,paper,runs,remarks".split(",")
-        for cells in [names, *rows]:
+        for cells in [names, *rows_of[paper]]:
             for number, cell in enumerate(cells):
                 text += f"   {'* -' if number == 0 else '  -'} {cell}\n"
     return text

@@ -29,7 +29,7 @@ from skgeom import CovarianceHessianProjection
 
 
 @cache
-def holdout(seed, epochs, dataset="wbcd"):
+def holdout(seed, epochs, dataset):
     """A split of 70 and 30 per cent, and the authors' network for its first part."""
     data = authors_data(dataset)
     split = train_test_split(*data, test_size=0.3, random_state=seed)
@@ -112,7 +112,7 @@ def plane_f1(columns, epochs, n_splits):
     """
     scores = []
     for seed in range(n_splits):
-        X, X_test, y, y_test, _ = holdout(seed, epochs)
+        X, X_test, y, y_test, _ = holdout(seed, epochs, "wbcd")
         if columns:
             Z, Z_test = X[:, columns], X_test[:, columns]
         else:
@@ -154,7 +154,7 @@ def plane_separation(part, epochs, n_splits):
     """Figure 5: distance of the class means and variances in the proposed plane."""
     ratios = []
     for seed in range(n_splits):
-        X, X_test, y, y_test, _ = holdout(seed, epochs)
+        X, X_test, y, y_test, _ = holdout(seed, epochs, "wbcd")
         model, of_test = projection(seed, epochs), part == "test"
         Z, labels = model.transform(X_test if of_test else X), y_test if of_test else y
         first, second = (Z[labels == label] for label in (0, 1))
@@ -205,7 +205,7 @@ def hartoyo_figure_6(quick):
 
 
 def holdout_projection(method, seed, epochs):
-    X, _, y, _, _ = holdout(seed, epochs)
+    X, _, y, _, _ = holdout(seed, epochs, "wbcd")
     if method == "PCA":
         return PCA(2).fit(X)
     if method == "LDA":
@@ -220,7 +220,7 @@ def holdout_scores(method, epochs, n_splits):
     f1 = {"training F1": [], "test F1": []}
     network_scores = []
     for seed in range(n_splits):
-        X, X_test, y, y_test, network = holdout(seed, epochs)
+        X, X_test, y, y_test, network = holdout(seed, epochs, "wbcd")
         if method == "network":
             predicted = network.predict(X_test)
             accuracy = np.mean(predicted == y_test)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA
 
-from skgeom import SQFA, ClassStatistics
+from skgeom import SQFA, ClassStatistics, GaussianClassifier
 from skgeom.datasets import make_speed_videos
 from skgeom.plotting import FilterDisplay
 
@@ -79,3 +79,31 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     row[0].set_ylabel(f"{name}\n{score:.0%} accuracy")
 figure.suptitle("Slanted filters respond to one direction of motion")
 plt.show()
+
+# %%
+# Filters for known sensor noise
+# ------------------------------
+#
+# Sensor noise may be correlated. In this example, the noise is flicker, which is equal
+# for all pixels of a frame, plus a small independent noise. If ``regularization`` is
+# the covariance of the noise, the filters suppress flicker. The variance 0.003 has the
+# highest test accuracy of six variances on half as many videos.
+
+flicker = np.kron(np.eye(15), np.full((30, 30), 1 / 30))
+covariance = 0.01 * flicker + 0.0002 * np.eye(450)
+rng = np.random.default_rng(0)
+noisy = X_test + rng.multivariate_normal(np.zeros(450), covariance, len(X_test))
+for name, regularization in {"covariance": covariance, "variance": 0.003}.items():
+    model = SQFA(4, distance="hellinger", regularization=regularization, n_init=1)
+    model.set_params(covariance_estimator=None, random_state=0).fit(X_train, y_train)
+    responses = ClassStatistics.from_data(model.transform(X_train), y_train)
+    of_noise = model.components_ @ covariance @ model.components_.T
+    responses = ClassStatistics(
+        responses.classes,
+        responses.counts,
+        responses.means,
+        responses.covariances + of_noise,
+    )
+    classifier = GaussianClassifier(regularization=0).fit_statistics(responses)
+    score = classifier.score(model.transform(noisy), y_test)
+    print(f"regularization by the {name} of the noise: accuracy {score:.1%}")

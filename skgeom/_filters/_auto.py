@@ -26,7 +26,7 @@ from skgeom._held_out import (
     training_statistics,
     within_one_standard_error,
 )
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim import StartError, filter_manifold, minimize
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.estimator import current_progress
@@ -112,17 +112,19 @@ class Fold:
     """Held-out samples, and statistics of the remaining ones, in few coordinates.
 
     ``shares`` are the weights of the held-out samples in the mean over all folds, in
-    which all classes have the same weight.
+    which all classes have the same weight. ``noise`` is the covariance that is added to
+    the covariances of the classes.
     """
 
     training: ClassStatistics
     held_out: np.ndarray
     labels: np.ndarray
     shares: np.ndarray
+    noise: np.ndarray | None
 
 
 def folds_of_samples(
-    statistics, X, y, sample_weight, points, n_components, whiten, estimator=None
+    statistics, X, y, sample_weight, points, n_components, whiten, estimator, noise
 ):
     """The folds of some samples of the data; none if nothing can be selected by them.
 
@@ -143,6 +145,8 @@ def folds_of_samples(
         Whether nothing may depend on the units of the coordinates.
     estimator : None, str or object
         The estimator of the class covariances.
+    noise : ndarray of shape (n_coordinates, n_coordinates) or None
+        What is added to the class covariances.
     """
     X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)
@@ -178,10 +182,15 @@ def folds_of_samples(
             training = training_statistics(
                 training, features[out], y[out], weights[out], distinct=True
             )
-        folds.append(Fold(training, features[out], labels[out], shares[out]))
+        parts = features[out], labels[out], shares[out]
+        folds.append(Fold(training, *parts, _noise_of_features(noise, basis)))
     if not any(map(_varies, folds)):
         return [], []
     return folds, _regularizations(coordinates.basis, within, statistics.counts)
+
+
+def _noise_of_features(noise, basis):
+    return None if noise is None else basis.T @ noise @ basis
 
 
 def _varies(fold):
@@ -190,7 +199,7 @@ def _varies(fold):
     return np.trace(within) > len(within) * np.finfo(float).eps * np.trace(total)
 
 
-def folds_of_summaries(parts, total, n_components, whiten):
+def folds_of_summaries(parts, total, n_components, whiten, noise):
     """The folds of which only the class statistics are known, one for each part.
 
     Returns the folds, and the candidates of sigma^2.
@@ -225,7 +234,8 @@ def folds_of_summaries(parts, total, n_components, whiten):
     folds = []
     for number, part in enumerate(zip(features, labels, shares, strict=True)):
         remaining = [other for k, other in enumerate(parts) if k != number]
-        folds.append(Fold(sum(remaining).project(basis.T), *part))
+        training = sum(remaining).project(basis.T)
+        folds.append(Fold(training, *part, _noise_of_features(noise, basis)))
     return folds, _regularizations(basis, within, total.counts)
 
 
@@ -336,6 +346,7 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
     statistics, iterations = fold.training, _NEXT_ITERATIONS
     if shrinkage is not None:
         statistics = statistics.shrunk(class_intensities(shrinkage, statistics.counts))
+    statistics = with_noise(statistics, fold.noise)
     objective = objective_of(statistics, sigma2)
     for pairs in objective.growing_samples(random_state=0)[:1]:
         objective = objective.sample(pairs)
@@ -346,7 +357,6 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         )
     pooled = statistics.pooled_covariances()
     metric = rotation_metric(objective, constraint, *pooled, sigma2)
-    manifold = filter_manifold(constraint, metric, *start.shape)
 
     def cost(point):
         value, gradient = objective(manifold.filters_of(point))
@@ -354,6 +364,7 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
 
     options = {"max_iter": iterations, "tol": _TOL}
     try:
+        manifold = filter_manifold(constraint, metric, *start.shape)
         with one_blas_thread() if objective.parallel else nullcontext():
             point = manifold.point_of(manifold.nearest(start))
             result = minimize(cost, manifold, point, **options)

@@ -30,7 +30,7 @@ from skgeom._filters._optimization import (
     whitening_coordinates,
 )
 from skgeom._held_out import sample_rows, statistics_and_sample
-from skgeom._statistics import ClassStatistics, statistics_of_samples
+from skgeom._statistics import ClassStatistics, statistics_of_samples, with_noise
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import (
@@ -52,6 +52,8 @@ from skgeom.utils.estimator import (
 from skgeom.utils.linalg import WholeSpace, signs, space_of
 from skgeom.utils.validation import (
     check_array,
+    check_semidefinite,
+    check_symmetric,
     check_two_classes,
     checked_labels,
     warn_user,
@@ -102,6 +104,7 @@ class BaseFilters(
         "regularization": [
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="left"),
+            "array-like",
         ],
         "constraint": [StrOptions(set(CONSTRAINTS))],
         "covariance_estimator": [None, str, HasMethods("fit")],
@@ -273,7 +276,7 @@ class BaseFilters(
     def _training_data(self, X, y, sample_weight=None):
         """Validate the data, and compute the statistics of the classes."""
         estimator = self._class_estimator
-        is_auto = "auto" in (self.covariance_estimator, self.regularization)
+        is_auto = "auto" in (self.covariance_estimator, self._sigma2)
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0)
             held_out = ()
@@ -330,6 +333,31 @@ class BaseFilters(
         estimator = self.covariance_estimator
         return None if estimator == "auto" else estimator
 
+    @property
+    def _has_noise(self):
+        """Whether ``regularization`` is the covariance of a noise, not its variance."""
+        return not isinstance(self.regularization, str | Real)
+
+    @property
+    def _sigma2(self):
+        return 0.0 if self._has_noise else self.regularization
+
+    def _noise(self, space):
+        """The covariance of the noise in coordinates; None if it is a variance."""
+        if not self._has_noise:
+            return None
+        noise, name = on_host(self.regularization), "regularization"
+        noise = check_array(noise, dtype=float, ensure_2d=False, input_name=name)
+        expected = (self.n_features_in_, self.n_features_in_)
+        if noise.shape != expected:
+            raise ValueError(
+                f"regularization has shape {noise.shape}. Use 'auto', a number, or a "
+                f"covariance of all features, of shape {expected}."
+            )
+        check_symmetric(noise, name)
+        check_semidefinite(noise[None], name)
+        return space.restrict(space.restrict(noise).T)
+
     def _space_of(self, X):
         """The coordinates in which the filters of valid samples are optimized."""
         if issparse(X):
@@ -337,8 +365,8 @@ class BaseFilters(
             if X.shape[0] > X.shape[1] and self._class_estimator is None:
                 return WholeSpace(X)
             X = X.toarray()
-        if self._class_estimator is not None:
-            # An estimate may have a variance outside of the span of the samples.
+        if self._class_estimator is not None or self._has_noise:
+            # These may have a variance outside of the span of the samples.
             return WholeSpace(X)
         return space_of(X, centred=self._translation_invariant, n_least=self._n_filters)
 
@@ -350,8 +378,9 @@ class BaseFilters(
             data.statistics,
             *data.held_out,
             self._n_filters,
-            whiten=self.regularization == 0,
+            whiten=self._sigma2 == 0,
             estimator=self._class_estimator,
+            noise=self._noise(data.space),
         )
 
     def _select(self, statistics, folds=(), candidates=(), shrinks=None):
@@ -359,7 +388,7 @@ class BaseFilters(
 
         ``candidates`` are those of sigma^2 where it is automatic.
         """
-        sigma2 = self.regularization
+        sigma2 = self._sigma2
         if shrinks is None:
             shrinks = self.covariance_estimator == "auto"
         if sigma2 != "auto":
@@ -392,14 +421,16 @@ class BaseFilters(
             f"{selection.regularization:.6g} ({selection.rule})"
         )
 
-    def _shrunk(self, statistics, selection):
-        """The statistics with the selected shrinkage."""
-        if self.covariance_estimator != "auto":
-            return statistics
-        if selection.shrinkage is None:
-            return statistics.shrunk()
-        intensities = class_intensities(selection.shrinkage, statistics.counts)
-        return statistics.shrunk(intensities)
+    def _regularized(self, statistics, selection, space, shrinks=None):
+        """The statistics with the selected shrinkage, and with noise if it is given."""
+        if shrinks is None:
+            shrinks = self.covariance_estimator == "auto"
+        if shrinks:
+            intensities = None
+            if selection.shrinkage is not None:
+                intensities = class_intensities(selection.shrinkage, statistics.counts)
+            statistics = statistics.shrunk(intensities)
+        return with_noise(statistics, self._noise(space))
 
     # Optimization
 

@@ -240,7 +240,7 @@ class AMAGauss(BaseFilters):
         selection = self._select(data.statistics, *self._folds(data))
         self._store_selection(selection)
         warn_if_uninformative(selection, len(data.statistics.classes))
-        statistics = self._shrunk(data.statistics, selection)
+        statistics = self._regularized(data.statistics, selection, space)
         sigma2, counts = selection.regularization, statistics.counts
         self.priors_ = like(check_priors(self.priors, counts), space.X)
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)

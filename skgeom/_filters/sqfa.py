@@ -68,12 +68,16 @@ class SQFA(BaseFilters):
         of ``autograd.numpy``, torch or JAX, which differentiates it.
     squared : bool, default=False
         Whether to average the squares of the distances.
-    regularization : "auto" or float, default="auto"
+    regularization : "auto", float or array-like, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to the
         variance of each filter's output. Directions with a smaller variance contribute
         little. ``"auto"`` selects the value with the largest mean log posterior of
         held-out samples, see the user guide; it scales with X. With 0, all class
-        covariances must be regular.
+        covariances must be regular. A matrix of shape (n_features, n_features) is
+        the covariance N of a known noise of the features that X does not contain, such
+        as the noise of sensors: class i has the covariance
+        :math:`F^\top (\Phi_i + N) F`. ``statistics_`` then contain the noise, and
+        ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Whether the filters have norm one only, or are orthogonal, too.
     covariance_estimator : "auto", None, str or object, default="auto"
@@ -137,7 +141,7 @@ class SQFA(BaseFilters):
         estimated from 524,288 pairs.
     statistics_ : ClassStatistics
         Class statistics of the features, shrunk by ``shrinkage_``, without the
-        regularization.
+        variance ``regularization_``.
     regularization_ : float
         The value of :math:`\sigma^2` in use.
     shrinkage_ : float or None
@@ -288,7 +292,7 @@ class SQFA(BaseFilters):
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)
         selection = self._select(data.statistics, *self._folds(data))
-        statistics = self._shrunk(data.statistics, selection)
+        statistics = self._regularized(data.statistics, selection, data.space)
         return self._learn(statistics, selection, data.space)
 
     @estimator_method
@@ -344,9 +348,10 @@ class SQFA(BaseFilters):
         self._check_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         selection = self._select(streamed)
-        statistics = self._shrunk(streamed, selection)
+        space = WholeSpace()
+        statistics = self._regularized(streamed, selection, space)
         current_progress().start()
-        self._learn(statistics, selection, WholeSpace(), last)
+        self._learn(statistics, selection, space, last)
         self._streamed = streamed
         return self
 
@@ -406,15 +411,16 @@ class SQFA(BaseFilters):
             parts, total = list(map(without_axes, parts)), without_axes(total)
         folds, candidates = [], []
         shrinks = is_list and self.covariance_estimator == "auto"
-        if is_list and (shrinks or self.regularization == "auto"):
+        if is_list and (shrinks or self._sigma2 == "auto"):
             folds, candidates = folds_of_summaries(
                 parts,
                 total,
                 self._n_filters,
-                whiten=self.regularization == 0,
+                whiten=self._sigma2 == 0,
+                noise=self._noise(space),
             )
         selection = self._select(total, folds, candidates, shrinks)
-        statistics = self._shrunk(total, selection) if shrinks else total
+        statistics = self._regularized(total, selection, space, shrinks)
         return self._learn(statistics, selection, space)
 
     def _learn(self, statistics, selection, space, start=None):

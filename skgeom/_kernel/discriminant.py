@@ -228,16 +228,16 @@ class KernelDiscriminantAnalysis(
     regularization_ : float
         The value of ``regularization`` that was used.
     selection_results_ : dict or None
-        The candidates of the selection, one entry each: ``"gamma"`` (None if the
-        kernel has none), ``"regularization"``, ``"error"``, the weighted sum of squared
-        leave-one-out errors, and ``"n_parameters"``, the effective parameters. None if
-        both parameters are given as numbers.
+        The candidates of the selection, one entry each: ``"gamma"`` (None if the kernel
+        has no ``gamma``), ``"regularization"``, ``"error"``, the weighted sum of
+        squared leave-one-out errors, and ``"n_parameters"``, the effective parameters.
+        None if both parameters are given as numbers.
     lambda_ : float
         The factor :math:`\lambda` of equation 13, in which the scatter matrices are
         sums over the samples.
     gamma_ : float or None
-        The value of ``gamma`` that was used; None if the kernel has none, or uses its
-        own default.
+        The value of ``gamma`` that was used; None if the kernel has no ``gamma``, or
+        uses its own default.
     solver_ : str
         The solver that was used: "nystroem" if there are landmarks.
     n_landmarks_ : int or None
@@ -424,8 +424,8 @@ class KernelDiscriminantAnalysis(
         -----
         UserWarning
             If the selected ``gamma`` is the largest candidate, or ``regularization``
-            the smallest or largest one, or if the kernel matrix is nearly diagonal and
-            ``gamma`` is not selected.
+            the smallest or largest candidate, or if the kernel matrix is nearly
+            diagonal and ``gamma`` is not selected.
         """
         # Validate.
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
@@ -833,7 +833,7 @@ def _warn_of_ends(name, candidates, selected, *ends):
         end = "largest" if selected else "smallest"
         warn_user(
             f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
-            f"{len(candidates)} candidates: the best value may lie beyond. Scale the "
+            f"{len(candidates)} candidates: a better value may be outside. Scale the "
             f"features, for example with StandardScaler, or compare values of {name} "
             "by cross-validation, for example with GridSearchCV.",
             UserWarning,
@@ -847,9 +847,9 @@ def _comparable_groups(part):
     if not compared.any():
         raise ValueError(
             "gamma and regularization cannot be selected by leave-one-out errors: "
-            "each group has all samples of a class, so that none remains to predict "
-            "it by. Give both as numbers, more distinct samples, or groups that share "
-            "classes."
+            "each group contains all samples of a class, so no training sample of the "
+            "class remains. Set both to numbers, or use more distinct samples, or "
+            "groups that share classes."
         )
     return compared
 
@@ -862,7 +862,7 @@ def _check_groups(groups, codes):
     check_consistent_length(codes, groups)
     if len(np.unique(groups)) < 2:
         raise ValueError(
-            "groups has one group only: without it there are no training samples. "
-            "Give two groups at least, or groups=None."
+            "groups has one group only, so no training samples remain without it. "
+            "Use at least two groups, or groups=None."
         )
     return groups

@@ -87,8 +87,8 @@ class LandmarkKernelPCA(
     eigenvalues_ : ndarray of shape (n_components,)
         Variances of the components, in descending order.
     gamma_ : float or None
-        The value of ``gamma`` that was used; None if the kernel has none, or uses its
-        own default.
+        The value of ``gamma`` that was used; None if the kernel has no ``gamma``, or
+        uses its own default.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -171,7 +171,7 @@ class LandmarkKernelPCA(
 
     @estimator_method
     def fit(self, X, y=None):
-        """Choose the landmarks, and find the components.
+        """Select the landmarks, and compute the components.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         Number of components, at most ``n_features``.
     n_neighbors : int or None, default=7
         The number k. If a class has fewer samples, its farthest sample is used. None
-        sets all affinities to one, which gives linear discriminant analysis.
+        sets all affinities to one, which is equivalent to linear discriminant analysis.
     embedding : {"weighted", "orthonormalized", "plain"}, default="weighted"
         Scaling of the components. With ``"plain"``, :math:`V S_w V^\top` is the
         identity. ``"weighted"`` multiplies each component by the square root of its
@@ -199,11 +199,10 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         ratios, vectors = ratios[: self.n_components], vectors[:, : self.n_components]
         if ratios[0] <= 100 * len(within) * np.finfo(float).eps:
             raise ValueError(
-                "The matrix within the classes is singular in directions in which the "
-                "classes differ, as it is with few samples, or as small as rounding "
-                "errors of these differences, as with classes a million times as far "
-                "apart as they are wide: set regularization to a positive number, or "
-                "reduce the features by PCA first."
+                "The within-class matrix is singular, or as small as rounding errors, "
+                "in directions in which the classes differ. Causes are few samples, or "
+                "classes a million times as far apart as they are wide. Set "
+                "regularization to a positive number, or reduce the features by PCA."
             )
         return basis @ (vectors / np.sqrt(ratios)), 1 / ratios - 1
 

@@ -167,12 +167,13 @@ def sqfa_toy_statistics(name):
           selected by PCA. The paper uses sigma^2 = 0.002.
         - ``"means"``, 3 classes in 4 axes [1]_: the means differ in axes 1-2, which
           SQFA selects, and the second moments differ more in axes 3-4, which
-          :class:`~skgeom.SecondMomentSQFA` selects. sigma^2 = 0.001.
+          :class:`~skgeom.SecondMomentSQFA` selects. Use sigma^2 = 0.001.
         - ``"distances"``, 3 centered classes in 4 axes [2]_: the orientations differ
           more in axes 1-2, which have a small variance, than in axes 3-4, which have a
-          large variance. The distance determines the selected axes. sigma^2 = 0.001.
+          large variance. The distance determines the selected axes. Use sigma^2 =
+          0.001.
         - ``"lda"``, 4 classes with the same covariance in two dimensions: the filter
-          that separates all pairs differs from the filter of LDA. sigma^2 = 0.001.
+          that separates all pairs differs from the filter of LDA. Use sigma^2 = 0.001.
 
     Returns
     -------

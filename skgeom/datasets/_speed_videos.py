@@ -86,8 +86,8 @@ def _luminances(images, gamma, border, width):
         raise ValueError("images must hold at least one image, got none.")
     if not any(np.ptp(luminance) for luminance in luminances):
         raise ValueError(
-            "images must have contrast, but each of them, without its borders, is of "
-            "one intensity: take photographs, or a narrower border."
+            "images must have contrast, but each image has one intensity inside its "
+            "borders. Use photographs, or decrease border."
         )
     return luminances
 
@@ -111,7 +111,7 @@ def _checked_intensities(image, name, least):
         raise ValueError(
             f"{name} must be at least {least[0]} pixels high and {least[1]} wide for "
             f"these speeds, with its borders, got {image.shape[0]} x {image.shape[1]}: "
-            "take larger images, lower speeds or a narrower border."
+            "use larger images or lower speeds, or decrease border."
         )
     image = check_array(image, dtype=np.float64, input_name=name)
     if image.min() < 0:

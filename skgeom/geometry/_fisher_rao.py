@@ -369,7 +369,7 @@ def _warn_of_errors(distances, errors, unproven, tol):
             f"{np.count_nonzero(bad)} of {bad.size} Fisher-Rao distances miss "
             f"tol={tol:g}: the distance {distances.flat[worst]:.6g} may be wrong by "
             f"{errors.flat[worst]:.2g}. {reason} for Gaussians that are far apart or "
-            "nearly singular. Raise tol, or ask for return_bounds=True.",
+            "nearly singular. Increase tol, or set return_bounds=True.",
             ConvergenceWarning,
         )
 

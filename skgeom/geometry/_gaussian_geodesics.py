@@ -39,8 +39,7 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
        \ddot\Sigma = \dot\Sigma \Sigma^{-1} \dot\Sigma - \dot\mu \dot\mu^\top .
 
     At the standard Gaussian the geodesic has a closed form [1]_: the blocks
-    :math:`\Delta` and
-    :math:`\delta` of
+    :math:`\Delta` and :math:`\delta` of
 
     .. math::
 

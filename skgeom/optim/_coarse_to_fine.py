@@ -168,9 +168,9 @@ def maximize_on_samples(
         except StartError:
             raise ValueError(
                 "The objective is finite for filters in the subspace of the leading "
-                "principal axes, but not for the same ones among all features: some "
-                "covariances are too close to singular, or their numbers too far "
-                "apart. Increase regularization, or scale the features."
+                "principal axes, but not for the same filters of all features: some "
+                "covariances are nearly singular, or their values differ by too many "
+                "powers of ten. Increase regularization, or scale the features."
             ) from None
         run = replace(run, point=manifold.nearest(run.point))
     if not whole:
@@ -193,7 +193,7 @@ def _best_start(ascend, starts, label, tol):
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
-            "singular. Increase regularization, or give another init."
+            "singular. Increase regularization, or use a different init."
         )
     best = min(runs, key=attrgetter("cost"))
     values = [-run.cost for run in runs]

@@ -55,13 +55,14 @@ class OptimizerResult:
 class RiemannianLBFGS:
     r"""Riemannian limited-memory BFGS for any pymanopt manifold.
 
-    It requires the manifold's inner product, norm, retraction, vector transport and
-    typical distance, and supports product manifolds. The method follows [1]_ with
-    the cautious update of [2]_. Besides its limits, it stops where rounding hides any
-    further progress.
+    The optimizer requires the manifold's inner product, norm, retraction, vector
+    transport and typical distance, and supports product manifolds. The method follows
+    [1]_ with the cautious update of [2]_. It stops at its limits, or when further
+    progress is smaller than rounding errors.
 
-    It has the interface of pymanopt's optimizers, but does not import pymanopt, and
-    neither prints nor logs its iterations: :func:`minimize` has a callback for that.
+    The optimizer has the interface of pymanopt's optimizers, but does not import
+    pymanopt, and neither prints nor logs its iterations. Use the callback of
+    :func:`minimize` to monitor iterations.
 
     Parameters
     ----------
@@ -71,9 +72,9 @@ class RiemannianLBFGS:
         Whether the recursion starts from the problem's ``preconditioner``, which should
         approximate the inverse of the Hessian, instead of a multiple of the identity.
         The history is then cleared if it makes the direction more than four times as
-        long, or if the whole step does not lower the cost.
+        long, or if the full step does not decrease the cost.
     sufficient_decrease : float, default=1e-4
-        A step of length t along a direction of slope g is accepted if it lowers the
+        A step of length t along a direction of slope g is accepted if it decreases the
         cost by at least ``sufficient_decrease * t * abs(g)``.
     max_line_search : int, default=25
         Number of step lengths that are tried along one direction.
@@ -91,7 +92,7 @@ class RiemannianLBFGS:
 
     Examples
     --------
-    The leading eigenvector of a matrix, as a maximum on the sphere:
+    Compute the leading eigenvector of a matrix by a maximization on the sphere:
 
     >>> import numpy as np
     >>> import pymanopt
@@ -148,10 +149,11 @@ class RiemannianLBFGS:
         Returns
         -------
         OptimizerResult
-            With the attributes of pymanopt's ``OptimizerResult``: the last ``point``,
-            which up to rounding is also the best, its ``cost`` and ``gradient_norm``,
-            the reason for stopping in ``stopping_criterion``, the number of
-            ``iterations`` and of ``cost_evaluations``, ``time`` and ``step_size``.
+            The attributes are the attributes of pymanopt's ``OptimizerResult``: the
+            last ``point``, which is the best point up to rounding, its ``cost`` and
+            ``gradient_norm``, the reason for stopping in ``stopping_criterion``, the
+            number of ``iterations`` and of ``cost_evaluations``, ``time`` and
+            ``step_size``.
         """
         manifold = problem.manifold
         point = manifold.random_point() if initial_point is None else initial_point

@@ -45,21 +45,21 @@ class MinimizeResult:
     Attributes
     ----------
     point : point of the manifold
-        The best iterate: the lowest cost and, among costs that are equal up to
-        rounding, the smallest gradient.
+        The best iterate: the iterate with the lowest cost, and with the smallest
+        gradient among iterates of equal cost up to rounding.
     cost : float
-        The cost there.
+        The cost of ``point``.
     gradient_norm : float
-        Norm of the Riemannian gradient there.
+        Norm of the Riemannian gradient at ``point``.
     n_iter : int
         Number of iterations.
     n_evaluations : int
         Number of points at which cost and gradient were computed.
     converged : bool
-        Whether a stopping rule was met, or the callback asked to stop, before
+        Whether a stopping rule was met, or the callback returned True, before
         ``max_iter``.
     reason : str
-        Why the optimizer stopped.
+        Reason for stopping.
     """
 
     point: Any
@@ -82,54 +82,57 @@ def minimize(
     callback=None,
     preconditioner=None,
 ):
-    r"""Minimize a cost with analytic gradient on a pymanopt manifold.
+    r"""Minimize a cost with an analytic gradient on a pymanopt manifold.
 
-    The optimization stops when ten iterations together have lowered the cost by no more
-    than ``tol * abs(cost)``, or when the norm of the gradient has fallen to ``tol``
-    times the norm at the start, or when the optimizer no longer moves. These rules are
-    relative: they do not change when the cost is multiplied by a constant. There is no
-    time limit, nothing is printed, and no random numbers are drawn.
+    The optimization stops when ten iterations together decrease the cost by at most
+    ``tol * abs(cost)``, when the norm of the gradient is at most ``tol`` times its
+    initial norm, or when the optimizer makes no progress. The stopping rules are
+    relative: they do not change if the cost is multiplied by a constant. The function
+    has no time limit, prints nothing, and draws no random numbers.
 
     Parameters
     ----------
     value_and_gradient : callable
         Maps a point to ``(cost, euclidean_gradient)``. On a product manifold, a point
-        and a gradient are lists of arrays. A ``numpy.linalg.LinAlgError``, or a cost
-        or gradient that is not finite, counts as an infinite cost, which is avoided.
+        and a gradient are lists of arrays. A ``numpy.linalg.LinAlgError``, or a cost or
+        gradient that is not finite, is treated as an infinite cost, so the optimizer
+        tries a shorter step.
     manifold : pymanopt.manifolds.manifold.Manifold
         The manifold.
     start : point of the manifold
         The initial point; not modified.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
         ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"`` (with the Hessian
-        from differences of gradients), ``"steepest-descent"``, or an instance of an
-        optimizer that uses gradients, whose own limits and verbosity apply as well.
+        from differences of gradients), ``"steepest-descent"``, or an instance of a
+        gradient-based optimizer. The limits and the verbosity of the instance apply as
+        well.
     max_iter : int, default=500
         Largest number of iterations.
     tol : float, default=1e-6
-        Relative tolerance; with 0 the optimizer runs until nothing changes.
+        Relative tolerance; with 0 the optimizer runs until the cost does not change.
     callback : callable, default=None
         Called as ``callback(point, cost)`` with the best iterate so far after each
         iteration; the optimization stops if it returns True.
     preconditioner : callable, default=None
         Maps a point and a tangent vector to the product of the vector and a symmetric
-        positive definite approximation of the inverse Hessian of the cost, which
-        ``"lbfgs"`` and ``"conjugate-gradient"`` start from.
+        positive definite approximation of the inverse Hessian of the cost, for
+        ``"lbfgs"`` and ``"conjugate-gradient"``.
 
     Returns
     -------
     MinimizeResult
-        The best point, with counts and the reason for stopping.
+        The best point, the numbers of iterations and evaluations, and the reason for
+        stopping.
 
     Raises
     ------
     ValueError
-        If the cost or its gradient at the start is not finite, or for an unknown
-        optimizer.
+        If the cost or its gradient at ``start`` is not finite, or if the optimizer is
+        unknown.
 
     Examples
     --------
-    The unit vector closest to a given one:
+    Compute the unit vector closest to a given vector:
 
     >>> import numpy as np
     >>> from pymanopt.manifolds import Sphere

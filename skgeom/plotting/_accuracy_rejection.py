@@ -53,7 +53,7 @@ class AccuracyRejectionDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
+            Axes to draw in; None creates new axes.
         **kwargs : dict
             Properties of the line, for matplotlib's ``plot``. A legend shows its
             ``label``, if given.
@@ -94,7 +94,7 @@ class AccuracyRejectionDisplay(Display):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
+            Axes to draw in; None creates new axes.
         **kwargs : dict
             Properties of the line, as for :meth:`plot`. By default, its ``label`` is
             the name of the class of the classifier.
@@ -144,7 +144,7 @@ class AccuracyRejectionDisplay(Display):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
+            Axes to draw in; None creates new axes.
         **kwargs : dict
             Properties of the line, as for :meth:`plot`.
 

@@ -97,7 +97,7 @@ class ClassEllipsesDisplay(Display):
         feature_names : array-like of str of shape (n_features,), default=None
             Names of all features; None for "feature 0" and so on.
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
+            Axes to draw in; None creates new axes.
         **kwargs : dict
             Further parameters of :meth:`plot`.
 
@@ -146,7 +146,7 @@ class ClassEllipsesDisplay(Display):
         dims : tuple of two ints, default=(0, 1)
             The two components.
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
+            Axes to draw in; None creates new axes.
         **kwargs : dict
             Further parameters of :meth:`plot`.
 
@@ -173,7 +173,7 @@ class ClassEllipsesDisplay(Display):
         if isinstance(estimator, Pipeline) and not hasattr(estimator, "transform"):
             estimator = estimator[:-1]
         if X is None:
-            estimator = fitted_step(estimator, ("statistics_",), "Give X and y.")
+            estimator = fitted_step(estimator, ("statistics_",), "Pass X and y.")
             statistics = estimator.statistics_
         elif not hasattr(estimator, "transform"):
             raise TypeError(
@@ -204,7 +204,8 @@ class ClassEllipsesDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones. Their aspect is set to equal.
+            Axes to draw in; None creates new axes. The aspect of the axes is set to
+            equal.
         n_std : float, default=1.0
             The half axes of the ellipses, in standard deviations.
         cmap : str or matplotlib Colormap, default=None

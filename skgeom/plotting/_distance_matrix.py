@@ -90,7 +90,7 @@ class DistanceMatrixDisplay(Display):
         regularized : bool, default=True
             See :meth:`skgeom.SQFA.class_distances`.
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
+            Axes to draw in; None creates new axes.
         **kwargs : dict
             Further parameters of :meth:`plot`.
 
@@ -141,7 +141,7 @@ class DistanceMatrixDisplay(Display):
         regularization : float, default=0.0
             Variance that is added to each feature.
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
+            Axes to draw in; None creates new axes.
         **kwargs : dict
             Further parameters of :meth:`plot`.
 
@@ -168,7 +168,7 @@ class DistanceMatrixDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
+            Axes to draw in; None creates new axes.
         values_format : str, default=".2f"
             Format of the numbers.
         **kwargs : dict
@@ -237,8 +237,8 @@ def _distances(statistics, distance, regularization):
         return MeanPairwiseDistance(means, matrices, regularization, kind).matrix()
     except np.linalg.LinAlgError:
         raise ValueError(
-            "The covariance of a class is singular, so that its distance to other "
-            "classes is infinite. Give a regularization above 0, or project the "
+            "The covariance of a class is singular, so its distance from the "
+            "remaining classes is infinite. Set regularization > 0, or project the "
             "statistics onto fewer components."
         ) from None
 

@@ -94,7 +94,7 @@ class FilterDisplay(Display):
         estimator = fitted_step(
             estimator,
             ("components_", "scalings_"),
-            "Or give the filters themselves: FilterDisplay(filters).plot().",
+            "Or pass an array of filters: FilterDisplay(filters).plot().",
             transformer=True,
         )
         filters = _filters_of(estimator)
@@ -236,8 +236,8 @@ def _checked_shape(shape, n_features):
         if side * side == n_features:
             return side, side
         raise ValueError(
-            f"The filters have {n_features} features, which is no square number: give "
-            "the shape of the images, (rows, columns)."
+            f"The filters have {n_features} features, which is not a square number. "
+            "Set shape to the shape of the images, (rows, columns)."
         )
     shape = tuple(np.atleast_1d(shape).tolist())
     if len(shape) != 2 or prod(shape) != n_features or min(shape) < 1:
@@ -253,8 +253,8 @@ def _checked_filters(filters):
     if filters.ndim != 3 or 0 in filters.shape:
         raise ValueError(
             "filters must be images, of shape (n_filters, n_rows, n_columns), got "
-            f"shape {filters.shape}; filters.reshape(-1, n_rows, n_columns) makes them "
-            "of rows of numbers."
+            f"shape {filters.shape}; filters.reshape(-1, n_rows, n_columns) converts "
+            "rows of numbers."
         )
     check_finite(filters, "filters", axis=(1, 2))
     return filters

@@ -532,7 +532,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
 def shape_of(X):
     """The shape of an array or of nested lists, or an error that names X."""
     with naming("X"):
-        return X.shape if hasattr(X, "shape") else np.shape(X)
+        return X.shape if hasattr(X, "shape") else np.asarray(X).shape
 
 
 def check_stack(X, name):

@@ -211,7 +211,7 @@ def test_bad_groups(wine):
         KDA().fit(X, y, groups=[0, 1])
     with pytest.raises(ValueError, match="groups contains NaN"):
         KDA().fit(X, y, groups=np.r_[np.nan, y[1:]])
-    with pytest.raises(ValueError, match="each group has all samples of a class"):
+    with pytest.raises(ValueError, match="each group contains all samples of a class"):
         KDA().fit(X, y, groups=y)
     with pytest.raises(ValueError, match="more distinct samples"):
         first = np.unique(y, return_index=True)[1].repeat(3)

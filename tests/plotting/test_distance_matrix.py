@@ -130,7 +130,7 @@ def test_errors(iris, statistics):
         DistanceMatrixDisplay.from_statistics(one)
     with pytest.raises(ValueError, match="regularization must be at least 0"):
         DistanceMatrixDisplay.from_statistics(statistics, regularization=np.nan)
-    with pytest.raises(ValueError, match=r"singular.* Give a regularization above 0"):
+    with pytest.raises(ValueError, match=r"singular.* Set regularization > 0"):
         singular = ClassStatistics([0, 1], [3, 3], np.eye(2), np.zeros((2, 2, 2)))
         DistanceMatrixDisplay.from_statistics(singular)
     with pytest.raises(ValueError, match=r"classes must have 3 labels.* got 2"):

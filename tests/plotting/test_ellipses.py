@@ -160,7 +160,7 @@ def test_errors(statistics, iris):
         ClassEllipsesDisplay.from_statistics(statistics, n_std=np.nan)
     with pytest.raises(NotFittedError):
         ClassEllipsesDisplay.from_estimator(SQFA(), X, y)
-    with pytest.raises(TypeError, match=r"statistics_.* got a PCA\. Give X and y"):
+    with pytest.raises(TypeError, match=r"statistics_.* got a PCA\. Pass X and y"):
         ClassEllipsesDisplay.from_estimator(PCA(2).fit(X))
     with pytest.raises(TypeError, match=r"a transformer.* got a QuadraticDiscriminant"):
         classifier = QuadraticDiscriminantAnalysis().fit(X, y)

@@ -101,7 +101,7 @@ def test_errors(digits, pca):
     X, y = digits
     with pytest.raises(ValueError, match=r"rows \* columns = 64"):
         FilterDisplay.from_estimator(pca, (8, 9))
-    with pytest.raises(ValueError, match="10 features, which is no square number"):
+    with pytest.raises(ValueError, match="10 features, which is not a square number"):
         FilterDisplay.from_estimator(PCA(2).fit(X[:, :10]))
     with pytest.raises(NotFittedError):
         FilterDisplay.from_estimator(SQFA())

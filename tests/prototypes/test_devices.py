@@ -146,7 +146,7 @@ def test_samples_of_another_library_are_refused(library, matrices):
     with pytest.raises(ValueError, match="partial_fit"):
         model.partial_fit(X, y)
     with config_context(array_api_dispatch=False):
-        with pytest.raises(ValueError, match="For predict, set_config"):
+        with pytest.raises(ValueError, match="Before predict, call set_config"):
             model.predict(X)
     with pytest.raises(ValueError, match=r"PLRSQ.predict\(\)"):
         clone(TANGENT).fit(X, y).predict(library.array(X))

@@ -53,7 +53,7 @@ def test_sample_without_weight_is_absent():
             [0, 1],
             [[0.1, 0.9]] * 2,
             {"labels": ["0", "1"]},
-            r"y_true holds \[0, 1\], not",
+            r"y_true contains \[0, 1\], which are not",
         ),
         ([0, 1], [[0.1, 0.9]] * 3, {}, "inconsistent numbers of samples"),
         ([0, 1], [[0.1, 0.9], [np.nan, 0]], {}, "y_score contains NaN"),

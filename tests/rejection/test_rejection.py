@@ -169,7 +169,7 @@ def test_metadata_routing(blobs, rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": 0.5, "rejection_rate": 0.1}, "only one can be given"),
+        ({"threshold": 0.5, "rejection_rate": 0.1}, "Only one of threshold=0.5"),
         ({"target_error": 0.5, "rejection_rate": 0.1}, "rate=0.1 and target_error=0.5"),
         ({"target_error": 1}, "The 'target_error' parameter"),
         ({"confidence_level": 1}, "The 'confidence_level' parameter"),

@@ -65,5 +65,5 @@ def test_dask(blobs):
     weighted = model.fit(X, y, y + 1).predict(X)
     assert_array_equal(model.fit(X, labels, labels + 1).predict(X), weighted)
     model.set_params(threshold=None, rejection_rate=0.1)
-    with pytest.raises(TypeError, match=r"needs all of X in memory.*Give a threshold"):
+    with pytest.raises(TypeError, match=r"needs all of X in memory.*Set threshold"):
         model.fit(blocks, y)
