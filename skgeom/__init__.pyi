@@ -112,6 +112,7 @@ class CovarianceHessianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMi
 class GLRSQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
     prototypes_: NDArray[Any]
     prototype_labels_: NDArray[Any]
+    is_complex_: bool
     temperature_: float
     classes_: NDArray[Any]
     loss_curve_: NDArray[Any]
@@ -233,6 +234,7 @@ class LandmarkKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 class PLRSQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
     prototypes_: NDArray[Any]
     prototype_labels_: NDArray[Any]
+    is_complex_: bool
     sigma2_: float
     metric_shrinkage_: float
     components_: NDArray[Any]
@@ -288,6 +290,7 @@ class RSLVQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
 
 class Recentering(TransformerMixin, BaseEstimator):
     reference_: NDArray[Any]
+    is_complex_: bool
     n_features_in_: int
     def __init__(self, *, metric: Literal['riemann', 'logeuclid', 'euclid'] = 'riemann', window: int | None = None) -> None: ...
     @property
@@ -379,6 +382,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     shrinkage_: float
     shrinkage_scores_: Any
     recentering_: Recentering
+    is_complex_: bool
     n_features_in_: int
     def __init__(self, *, shrinkage: Literal['auto'] | float = 'auto', relevance: float = 0.1, prior_strength: float = 200, priors: Literal['uniform'] | None | _Array = None, recentering: Recentering | None = None, verbose: int = 0) -> None: ...
     def adapt(self, X: ArrayLike, domain: ArrayLike | None = None) -> Self: ...

@@ -17,7 +17,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
-from skgeom.utils.linalg import fold_order
+from skgeom.utils.linalg import embedded, fold_order, from_embedded
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
@@ -73,6 +73,8 @@ class Recentering(TransformerMixin, BaseEstimator):
     reference_ : ndarray of shape (n, n)
         The mean of the domain means in :meth:`fit`, which is the initial mean of new
         domains in :meth:`partial_fit`.
+    is_complex_ : bool
+        Whether the matrices of ``fit`` are complex.
     n_features_in_ : int
         Number of rows of the matrices.
 
@@ -147,7 +149,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             the matrix), if an array is malformed, or if a domain has one matrix only,
             which would become the identity.
         """
-        X = check_spd_samples(self, X, reset=True).astype(np.float64, copy=False)
+        X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
         means, counts = {}, {}
         for label, members in _domains(domain, len(X)):
             means[label] = _mean_of_domain(label, X[members], self.metric)
@@ -183,8 +185,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         ValueError
             As for :meth:`fit`, except that a domain may have one matrix.
         """
-        X = check_spd_samples(self, X, reset=not hasattr(self, "means_"))
-        X = X.astype(np.float64, copy=False)
+        is_first = not hasattr(self, "means_")
+        X = _in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
         means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
         for label, members in _domains(domain, len(X)):
             mean, count = X[members[0]], 0
@@ -264,10 +266,10 @@ class Recentering(TransformerMixin, BaseEstimator):
             If the domain of a matrix has no mean, and as for :meth:`fit`.
         """
         check_is_fitted(self)
-        X = check_spd_samples(self, X, reset=False)
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
         Z, means = np.empty_like(X), self.means_
         for label, members in _domains(domain, len(X)):
-            matrices = X[members].astype(np.float64, copy=False)
+            matrices = _in_double(X[members])
             if label in means:
                 mean = means[label]
             elif label is None:
@@ -279,7 +281,7 @@ class Recentering(TransformerMixin, BaseEstimator):
                 mean = _mean_of_domain(label, matrices, self._used_metric)
             root = invsqrtm(mean)  # the symmetric root adds no rotation
             recentered = root @ matrices @ root
-            Z[members] = (recentered + recentered.mT) / 2
+            Z[members] = (recentered + recentered.conj().mT) / 2
         return Z
 
     def set_output(self, *, transform=None):
@@ -409,6 +411,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         if ``shrinkage`` is a number.
     recentering_ : Recentering
         The means of the domains.
+    is_complex_ : bool
+        Whether the matrices of ``fit`` are complex.
     n_features_in_ : int
         Number of rows of the matrices.
 
@@ -520,12 +524,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If ``shrinkage="auto"`` cannot be selected, because each fold of domains has
             a class of its own.
         """
-        X = check_spd_samples(self, X, reset=True)
+        X = check_spd_samples(self, X, reset=True, hermitian=True)
         self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
         Z = self.recentering_.fit_transform(X, domain=domain)
-        logarithms = logm(Z.astype(np.float64, copy=False))
+        logarithms = _logarithms(Z)
         if np.abs(logarithms).max() <= np.cbrt(np.finfo(np.float64).eps):
             raise ValueError(
                 "After re-centering, all matrices are the identity: the matrices of "
@@ -590,7 +594,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If X is malformed, as for :meth:`fit`.
         """
         check_is_fitted(self)
-        X = check_spd_samples(self, X, reset=False)
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
         self.recentering_ = clone(self.recentering_).fit(X, domain=domain)
         self._adaptation_vectors = self._whitened_vectors(X, domain)
         return self._adapt_means()
@@ -624,7 +628,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If X is malformed, as for :meth:`fit`.
         """
         check_is_fitted(self)
-        X = check_spd_samples(self, X, reset=False)
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
         self.recentering_ = copy(self.recentering_).partial_fit(X, domain=domain)
         vectors = self._whitened_vectors(X, domain)
         self._adaptation_vectors = np.concatenate([self._adaptation_vectors, vectors])
@@ -646,7 +650,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         inverse = np.linalg.inv(self._relevance)
         weighted = from_upper_triangles(self._means @ self._factor.T)
         logarithms = inverse @ weighted @ inverse
-        return expm((logarithms + logarithms.mT) / 2)
+        means = expm((logarithms + logarithms.mT) / 2)
+        return from_embedded(means) if self.is_complex_ else means
 
     @estimator_method
     def decision_function(self, X, domain=None):
@@ -746,13 +751,13 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _joint_log_likelihood(self, X, domain):
-        X = check_spd_samples(self, X, reset=False)
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
         return _log_joint(self._whitened_vectors(X, domain), self._means, self.priors_)
 
     def _whitened_vectors(self, X, domain):
         """Weighted logarithms of re-centered matrices, in whitened coordinates."""
         Z = self.recentering_.transform(X, domain=domain)
-        logarithms = logm(Z.astype(np.float64, copy=False))
+        logarithms = _logarithms(Z)
         vectors = upper_triangles(self._relevance @ logarithms @ self._relevance)
         return np.linalg.solve(self._factor, vectors.T).T
 
@@ -761,6 +766,15 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _in_double(X):
+    return X.astype(np.result_type(X, np.float64), copy=False)
+
+
+def _logarithms(Z):
+    """Matrix logarithms of real matrices, or of the real embedding of complex ones."""
+    return logm(_in_double(embedded(Z) if np.iscomplexobj(Z) else Z))
 
 
 def _class_means(V, y):

@@ -37,6 +37,7 @@ SLOW = {
 SCRIPTS = {
     "coming_from.rst": 2,
     "extending.rst": 1,
+    "tabular.rst": 3,
     "user_guide/devices.rst": 2,
     "user_guide/covariance_hessian.rst": 1,
     "user_guide/distances.rst": 3,

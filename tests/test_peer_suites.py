@@ -19,6 +19,7 @@ import pytest
 import sklearn
 
 from skgeom import GLRSQ, PLRSQ, GaussianClassifier
+from skgeom.baselines import mdrm
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.filterwarnings("ignore")]
 
@@ -61,12 +62,11 @@ DESELECTED_OF_PYRIEMANN = {
         svc_kernel_precomputed svc_params svc_params_error tsclassifier_clf_error
         tsclassifier_fit tsclassifier_metrics""",
     "skgeom has no such function": "class_distinctiveness",
-    "complex matrices are refused": "mdm_hpd",
     "it tests a private function": "mode",
 }
-# GLRSQ has no probabilities, which test_classifier requires.
 SELECTED_OF_PYRIEMANN = {
-    "test_classifier": [PLRSQ],
+    "test_classifier": [PLRSQ, GLRSQ],
+    "test_mdm_hpd": [PLRSQ, GLRSQ, mdrm],
     "test_metric_dict_error": [PLRSQ, GLRSQ],
     "test_metric_errors": [PLRSQ, GLRSQ],
     "test_metric_str": [PLRSQ, GLRSQ],
@@ -175,14 +175,14 @@ def classification(tmp_path_factory, pytestconfig):
     ("name", "classifier"),
     [(name, c) for name, classes in SELECTED_OF_PYRIEMANN.items() for c in classes],
 )
-def test_classifiers_of_matrices(classification, name, classifier):
+def test_classifiers_of_matrices(classification, name, classifier, monkeypatch):
     from pyriemann.datasets import make_matrices
 
     rng = np.random.RandomState(17)
     test = getattr(classification, name)
+    monkeypatch.setattr(classification, "MDM", classifier)
     cases = calls(
         test,
-        kind="spd",
         classif=classifier,
         get_mats=lambda n, size, kind: make_matrices(n, size, kind, rng),
         get_labels=lambda n, n_labels: np.arange(n_labels).repeat(n // n_labels),

@@ -5,9 +5,8 @@ Direction of a travelling wave from complex cross-spectra
 A wave passes an array of sensors, from left to right or from right to left. The powers
 of the sensors and the covariances of all pairs of sensors are equal in both cases: only
 the sign of the phase between two sensors differs. The imaginary part of the
-cross-spectrum, a complex matrix, contains this phase.
-:func:`~skgeom.geometry.real_embedding` maps the complex matrix to a real matrix of
-twice the size, for any estimator of real matrices.
+cross-spectrum, a complex matrix, contains this phase. :class:`~skgeom.PLRSQ` accepts
+complex Hermitian matrices.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -18,7 +17,6 @@ from scipy.signal import hilbert
 from sklearn.model_selection import cross_val_score
 
 from skgeom import PLRSQ
-from skgeom.geometry import real_embedding
 
 rng = np.random.default_rng(0)
 N_TRIALS, N_SENSORS, N_TIMES = 160, 6, 200
@@ -61,7 +59,7 @@ plt.show()
 
 analytic = hilbert(trials)
 spectra = analytic @ analytic.conj().mT / N_TIMES
-for name, X in {"real": spectra.real, "complex": real_embedding(spectra)}.items():
+for name, X in {"real": spectra.real, "complex": spectra}.items():
     scores = cross_val_score(PLRSQ(), X, y, cv=5)
     print(f"{name:8s} {X.shape}  accuracy {scores.mean():.3f}")
 
@@ -69,18 +67,13 @@ for name, X in {"real": spectra.real, "complex": real_embedding(spectra)}.items(
 # Phases of the prototypes
 # ------------------------
 #
-# A prototype of embedded matrices is an embedded matrix, too, and can be converted to a
-# complex matrix. The phase of its entry i, k is the delay of the wave between the
-# sensors i and k.
+# The prototypes are complex. The phase of the entry i, k of a prototype is the delay of
+# the wave from sensor i to sensor k.
 
-model = PLRSQ().fit(real_embedding(spectra), y)
-prototypes = (
-    model.prototypes_[:, :N_SENSORS, :N_SENSORS]
-    + 1j * (model.prototypes_[:, N_SENSORS:, :N_SENSORS])
-)
+model = PLRSQ().fit(spectra, y)
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for panel, prototype, label in zip(
-    panels, prototypes, model.prototype_labels_, strict=True
+    panels, model.prototypes_, model.prototype_labels_, strict=True
 ):
     image = panel.imshow(np.angle(prototype), cmap="RdBu_r", vmin=-np.pi, vmax=np.pi)
     panel.set(title=label, xlabel="sensor", ylabel="sensor")

@@ -74,8 +74,11 @@ def input_hessian(
         :class:`~sklearn.neural_network.MLPClassifier`,
         :class:`~sklearn.linear_model.LogisticRegression`,
         :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`,
-        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis` and
-        :class:`~sklearn.naive_bayes.GaussianNB`, also behind scalers and PCA in a
+        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`,
+        :class:`~sklearn.naive_bayes.GaussianNB`, :class:`KernelDiscriminantAnalysis`
+        with the kernel "rbf", "poly" or "linear", and for two classes
+        ``CalibratedClassifierCV(SVC(gamma=...), ensemble=False)`` with these kernels
+        (``gamma`` is a number or "auto"), also behind scalers and PCA in a
         :class:`~sklearn.pipeline.Pipeline`. Other classifiers are differentiated by
         differences of ``predict_proba``. Or a function of X, written with
         ``autograd.numpy``, that returns logits or log-probabilities, of shape

@@ -16,8 +16,10 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn import get_config
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -25,6 +27,7 @@ from sklearn.discriminant_analysis import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
@@ -34,6 +37,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.svm import SVC
 
 from skgeom.utils.array_api import namespace, to_numpy
 from skgeom.utils.estimator import named_like_fit
@@ -156,6 +160,95 @@ def _gaussian_classes(estimator, means, precisions, priors, log_determinants):
     return LogitModel(expand, 3 * means.size)
 
 
+def calibrated_support_vectors(estimator):
+    """Logit of two classes: the decision function of one `SVC`, with sigmoid method.
+
+    None for ``gamma="scale"``, whose result is not public.
+    """
+    first, *others = estimator.calibrated_classifiers_
+    machine = first.estimator
+    one_logit = not others and len(estimator.classes_) == 2
+    if type(machine) is not SVC or first.method != "sigmoid" or not one_logit:
+        return None
+    gamma = machine.gamma
+    if gamma == "auto":
+        gamma = 1 / machine.n_features_in_
+    if gamma == "scale" and machine.kernel != "linear":
+        return None
+    [sigmoid] = first.calibrators  # the probability is expit(-a f - b)
+    coefficients = -sigmoid.a_ * _dense(machine.dual_coef_).T
+    intercept = -sigmoid.a_ * machine.intercept_ - sigmoid.b_
+    points = _dense(machine.support_vectors_)
+    return _kernel_expansion(machine, points, coefficients, intercept, gamma)
+
+
+def kernel_discriminant(estimator):
+    """Logits that are linear in the components of KernelDiscriminantAnalysis."""
+    if estimator.X_fit_ is None:
+        return None
+    means, priors = to_numpy(estimator.decision_means_), to_numpy(estimator.priors_)
+    constants = np.log(priors) - np.square(means).sum(axis=1) / 2
+    intercept = constants - to_numpy(estimator.offset_) @ means.T
+    return _kernel_expansion(
+        estimator,
+        _dense(estimator.X_fit_),
+        to_numpy(estimator.dual_coef_) @ means.T / estimator.temperature_,
+        intercept / estimator.temperature_,
+        estimator.gamma_,
+    )
+
+
+def _dense(array):
+    array = array.toarray() if issparse(array) else to_numpy(array)
+    return np.asarray(array, dtype=np.float64)
+
+
+def _kernel_expansion(estimator, points, coefficients, intercept, gamma):
+    r"""Logits :math:`\sum_j c_j k(x, p_j) + b`, or None for other kernels.
+
+    With :math:`k = \phi(\gamma x^\top p + c_0)`, the gradient is :math:`\gamma \phi'
+    p` and the Hessian :math:`\gamma^2 \phi'' p p^\top`. For "rbf" they are :math:`2
+    \gamma (p - x) k` and :math:`(4 \gamma^2 (x - p) (x - p)^\top - 2 \gamma I) k`.
+    """
+    name, degree, coef0 = estimator.kernel, estimator.degree, estimator.coef0
+    if name not in ("rbf", "linear", "poly", "polynomial"):
+        return None
+    if name == "linear":
+        gamma, degree, coef0 = 1.0, 1, 0.0
+    is_rbf = name == "rbf"
+    center = points.mean(axis=0) if is_rbf else 0.0
+    points = points - center
+
+    def expand(X):
+        X = X - center
+        if is_rbf:
+            value = first = second = rbf_kernel(X, points, gamma)
+        else:
+            products = gamma * X @ points.T + coef0
+            value = products**degree
+            first = degree * products ** (degree - 1)
+            second = degree * (degree - 1) * products ** max(degree - 2, 0)
+
+        def vjp(V):
+            V = (V @ coefficients.T) * first[:, None]
+            if not is_rbf:
+                return gamma * V @ points
+            return 2 * gamma * (V @ points - V.sum(axis=2, keepdims=True) * X[:, None])
+
+        def weighted_hessian(G):
+            G = (G @ coefficients.T) * second
+            products = points.T @ (G.sum(axis=0)[:, None] * points)
+            if not is_rbf:
+                return gamma**2 * products
+            cross = X.T @ G @ points
+            products += X.T @ (G.sum(axis=1)[:, None] * X) - cross - cross.T
+            return 4 * gamma**2 * products - 2 * gamma * G.sum() * np.eye(len(products))
+
+        return Expansion(value @ coefficients + intercept, vjp, weighted_hessian)
+
+    return LogitModel(expand, len(points) * (3 + coefficients.shape[1]))
+
+
 def network(estimator):
     """Fully connected layers, with one activation between them."""
     return _layers(estimator.coefs_, estimator.intercepts_, estimator.activation)
@@ -255,7 +348,10 @@ CLASSIFIERS = {
     LinearDiscriminantAnalysis: linear_classifier,
     QuadraticDiscriminantAnalysis: quadratic_discriminant,
     GaussianNB: naive_bayes,
+    CalibratedClassifierCV: calibrated_support_vectors,
 }
+# Families of estimators do not import each other.
+_DISCRIMINANT = "skgeom._kernel.discriminant.KernelDiscriminantAnalysis"
 
 
 def _jacobian(transformer):
@@ -277,9 +373,9 @@ def _jacobian(transformer):
 
 _NAMES = ", ".join(kind.__name__ for kind in (*CLASSIFIERS, *TRANSFORMERS))
 SUPPORTED = (
-    f"There are formulas for {_NAMES} and their pipelines. Other classifiers need "
-    "predict_proba, and functions of X must be written with autograd.numpy, unless "
-    "derivatives='differences'."
+    f"There are formulas for {_NAMES}, KernelDiscriminantAnalysis and their "
+    "pipelines. Other classifiers need predict_proba, and functions of X must be "
+    "written with autograd.numpy, unless derivatives='differences'."
 )
 
 
@@ -292,7 +388,10 @@ def fitted_classifier(estimator):
         If there is a formula, but the parameters of this classifier have no Hessian.
     """
     *transformers, classifier = steps_of(estimator)
-    convert = CLASSIFIERS.get(type(classifier))
+    kind = type(classifier)
+    convert = CLASSIFIERS.get(kind)
+    if f"{kind.__module__}.{kind.__name__}" == _DISCRIMINANT:
+        convert = kernel_discriminant
     model = convert and convert(classifier)
     for transformer in transformers[::-1]:
         matrix = _jacobian(transformer)

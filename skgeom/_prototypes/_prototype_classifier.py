@@ -52,6 +52,7 @@ from skgeom.utils.estimator import (
     estimator_method,
     validate_data,
 )
+from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import (
     check_array,
     check_sample_weight,
@@ -85,10 +86,13 @@ def prototype_counts(n_prototypes, classes):
     return tuple(counts.tolist())
 
 
-def given_prototypes(init, shape, labels, dtype):
+def given_prototypes(init, shape, labels, dtype, n_copies):
     """The parameter ``init``, an array, as prototypes and their labels."""
+    init = init if namespace(init) is np else to_numpy(init)
+    if n_copies == 2 and np.ndim(init) > 1:
+        init = embedded(np.asarray(init))
     init = check_array(
-        init if namespace(init) is np else to_numpy(init),
+        init,
         dtype=np.float64,
         ensure_2d=False,
         allow_nd=True,
@@ -96,9 +100,12 @@ def given_prototypes(init, shape, labels, dtype):
         input_name="init",
     )
     if init.shape != shape:
+        shape, found = (
+            (s[0], *(n // n_copies for n in s[1:])) for s in (shape, init.shape)
+        )
         raise ValueError(
             f"init must have shape {shape}, one prototype after the other in the order "
-            f"of classes_, got {init.shape}."
+            f"of classes_, got {found}."
         )
     if len(shape) == 3:
         check_symmetric(init, "init")
@@ -279,11 +286,14 @@ class PrototypeClassifier(
     Attributes
     ----------
     prototypes_ : ndarray of shape (n_prototypes_in_all, n, n) or (..., n_features)
-        The prototypes, class by class. Predictions use their coordinates: where classes
-        can be separated, prototypes may be so far from the samples that matrices in
-        floating-point numbers hold them only with limited eigenvalues.
+        The prototypes, class by class, complex if the samples are. Predictions use
+        their coordinates: where classes can be separated, prototypes may be so far from
+        the samples that matrices in floating-point numbers hold them only with limited
+        eigenvalues.
     prototype_labels_ : ndarray of shape (n_prototypes_in_all,)
         Their classes.
+    is_complex_ : bool
+        Whether the matrices of ``fit`` are complex.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     loss_curve_ : ndarray
@@ -313,8 +323,9 @@ class PrototypeClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
-            SPD matrices, or the vectors of estimators that accept them, which may be
-            sparse; not modified.
+            SPD matrices, for :class:`PLRSQ` and :class:`GLRSQ` also complex Hermitian
+            ones, or the vectors of estimators that accept vectors, which may be sparse;
+            not modified.
         y : array-like of shape (n_samples,)
             Their classes, at least two.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -418,7 +429,12 @@ class PrototypeClassifier(
 
     def _compare(self, metric, Z, prototypes):
         """Squared distances of encoded samples and prototypes."""
-        return metric.squared_distances(Z, prototypes)
+        return metric.squared_distances(Z, prototypes) / self._n_copies
+
+    @property
+    def _n_copies(self):
+        """Factor of squared distances, scales and sizes in the real embedding, or 1."""
+        return 2 if getattr(self, "is_complex_", False) else 1
 
     def _reduce(self, X):
         """What of the samples is compared."""
@@ -474,7 +490,7 @@ class PrototypeClassifier(
         reduced, given = self._reduce(X), None
         if not isinstance(self.init, str):
             shape = sum(counts), *reduced.shape[1:]
-            given = given_prototypes(self.init, shape, labels, X.dtype)
+            given = given_prototypes(self.init, shape, labels, X.dtype, self._n_copies)
         metric = VectorMetric() if X.ndim == 2 else SPD_METRICS[self.metric]()
         self._check_not_tiny(reduced)
         try:
@@ -503,7 +519,7 @@ class PrototypeClassifier(
         return replace(self._training, class_sums=class_sums, **samples)
 
     def _check_X(self, X, reset):
-        """X as an array; matrices are checked to be SPD, and made symmetric."""
+        """X as a real array; matrices are checked to be SPD, and made symmetric."""
         ndim = len(shape_of(X))
         if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
             raise ValueError(
@@ -516,7 +532,9 @@ class PrototypeClassifier(
                 self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
             )
             return csr_array(X) if issparse(X) else X
-        return check_spd_samples(self, X, reset=reset)
+        hermitian = not self._accepts_vectors
+        X = check_spd_samples(self, X, reset=reset, hermitian=hermitian)
+        return embedded(X) if self._n_copies == 2 else X
 
     def _check_not_tiny(self, X):
         if X.ndim == 2 and 0 < (largest := _largest(X)) < 1 / _size_limit():
@@ -593,7 +611,9 @@ class PrototypeClassifier(
 
     def _store(self, training, result):
         """Set the fitted attributes."""
-        self.prototypes_ = training.metric.decode(result.prototypes)
+        prototypes = training.metric.decode(result.prototypes)
+        is_complex = self._n_copies == 2
+        self.prototypes_ = from_embedded(prototypes) if is_complex else prototypes
         self.loss_curve_, self.n_iter_ = result.losses, result.n_iter
         state = {"prototypes": result.prototypes, "scale": result.scale}
         samples = dict.fromkeys(("X", "Z", "y", "weights"))
@@ -604,7 +624,8 @@ class PrototypeClassifier(
         """What a solver calls after each iteration; None if nobody listens."""
         progress = current_progress()
         y = self.classes_[to_numpy(training.y)] if progress.active else None
-        progress.start(training.X, y)
+        X = training.X
+        progress.start(from_embedded(X) if self._n_copies == 2 else X, y)
 
         def report(name, loss, result):
             def attributes():

@@ -676,12 +676,11 @@ def select_weight(training, make_loss, scale, **limits):
 
 
 def select_temperature(training, held_out_distances):
-    """Temperature of held-out squared distances from the prototypes, or 2 variances.
+    """Temperature of held-out squared distances, or None if no sample is held out.
 
     The scores of the classes are minus the squared distances from their nearest
     prototypes. Each fold holds out a fifth of the samples, and no fold follows when
-    ``_MOST_SAMPLES`` are held out: for large data, this takes as long as one fit. The
-    variance decides if no sample can be held out.
+    ``_MOST_SAMPLES`` are held out: for large data, this takes as long as one fit.
 
     Parameters
     ----------
@@ -702,7 +701,7 @@ def select_temperature(training, held_out_distances):
         if np.count_nonzero(found) >= _MOST_SAMPLES:
             break
     if not found.any():
-        return 2 * training.variance
+        return None
     return fit_temperature(scores[found], y[found], weights[found])
 
 

@@ -47,12 +47,13 @@ class MarginClassifier:
         return scores / self.temperature_
 
     def _calibrate(self, training, streams=False):
+        variance = training.variance / self._n_copies
         if self.temperature != "auto":
             self.temperature_ = float(self.temperature)
         elif not streams:
-            self.temperature_ = self._selected_temperature(training)
+            self.temperature_ = self._selected_temperature(training) or 2 * variance
         elif np.isfinite(training.n_epochs):
-            self.temperature_ = 2 * training.variance
+            self.temperature_ = 2 * variance
 
 
 margin_constraints = {
@@ -110,6 +111,7 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
     ----------
     {prototypes_}
     {prototype_labels_}
+    {is_complex_}
     {temperature_}
     {classes_}
     {loss_curve_}
@@ -204,6 +206,7 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
         rate = self.learning_rate
         if rate == "auto":
             squared_distance = 2 * training.variance
-            rate = training.metric.first_rate(self.n_features_in_, squared_distance)
+            size = self._n_copies * self.n_features_in_
+            rate = training.metric.first_rate(size, squared_distance)
         # The loss is that many times as steep; the steps are those for slope 1.
         return rate / slope

@@ -24,8 +24,9 @@ from skgeom.geometry._affine_invariant import (
     from_spectrum,
     inverse_factors,
 )
-from skgeom.utils.array_api import like, namespace, to_numpy
+from skgeom.utils.array_api import adjoint, like, namespace, to_numpy
 from skgeom.utils.estimator import current_progress, substitute_docs
+from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import check_priors
 
 # Weight of the term of representability where prototypes are matrices. Chosen on
@@ -144,7 +145,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
 
     def _scale(self, training):
         if not isinstance(self.sigma2, str):
-            return float(self.sigma2)
+            return float(self.sigma2) * self._n_copies
         if self.sigma2 == "learn" and training.scale is not None:
             return training.scale
         return float(self.sigma2_scale * training.variance)
@@ -153,7 +154,8 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         if self.learning_rate != "auto":
             return self.learning_rate
         per_class = sum(training.counts) / len(training.counts)
-        return training.metric.first_rate(self._size * per_class, sigma2)
+        size = self._n_copies * self._size * per_class
+        return training.metric.first_rate(size, sigma2)
 
     def _lbfgs_options(self, training):
         options = super()._lbfgs_options(training)
@@ -161,7 +163,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
 
     def _store(self, training, result):
         super()._store(training, result)
-        self.sigma2_ = result.scale
+        self.sigma2_ = result.scale / self._n_copies
 
     def _is_stochastic(self, metric):
         is_stochastic = super()._is_stochastic(metric)
@@ -237,7 +239,8 @@ class PLRSQ(LikelihoodClassifier):
     {representability}
     n_components : int or None, default=None
         If given, samples become :math:`F^\top X F` of this size, with orthonormal
-        columns F: a basis of the subspace in which the class means differ most.
+        columns F: a basis of the subspace in which the class means differ most. F is
+        complex, and its transpose the conjugate one, if X is.
     {priors}
     {class_weight}
     {init}
@@ -255,6 +258,7 @@ class PLRSQ(LikelihoodClassifier):
     ----------
     {prototypes_}
     {prototype_labels_}
+    {is_complex_}
     {sigma2_}
     metric_shrinkage_ : float
         With ``metric="mahalanobis"``, the shrinkage of the covariance within the
@@ -370,12 +374,16 @@ class PLRSQ(LikelihoodClassifier):
                 f"Class {self.classes_[missing]} has no sample; n_components needs "
                 "some of each class at the start."
             )
-        self.components_ = discriminative_subspace(X, y, weights, self.n_components).T
+        is_complex = self._n_copies == 2
+        filters = discriminative_subspace(X, y, weights, self.n_components, is_complex)
+        self.components_ = adjoint(filters)
 
     def _reduce(self, X):
         if not hasattr(self, "components_"):
             return X
-        return self.components_ @ X @ self.components_.T
+        filters = self.components_
+        filters = embedded(filters) if self._n_copies == 2 else filters
+        return filters @ X @ filters.T
 
     def _check_same(self, classes, counts):
         super()._check_same(classes, counts)
@@ -388,19 +396,23 @@ class PLRSQ(LikelihoodClassifier):
         return self.components_.shape[0] if has_components else self.n_features_in_
 
 
-def discriminative_subspace(X, y, weights, n_components):
+def discriminative_subspace(X, y, weights, n_components, is_complex):
     """Orthonormal basis (n, n_components) in which the class means differ most.
 
     The directions are those in which the logarithms of the class means, at their common
-    mean, are largest. The subspace follows the matrices through an affine map.
+    mean, are largest. The subspace follows the matrices through an affine map. It is
+    complex if X are the real embeddings of complex matrices.
     """
     xp, labels = namespace(X), range(int(namespace(y).max(y)) + 1)
     means = xp.stack(
         [affine_invariant_mean(X[y == c], weights[y == c]) for c in labels]
     )
-    inverse = inverse_factors(affine_invariant_mean(means, None))
-    eigenvalues, vectors = xp.linalg.eigh(inverse @ means @ inverse.T)
+    center = affine_invariant_mean(means, None)
+    if is_complex:
+        means, center = from_embedded(means), from_embedded(center)
+    inverse = inverse_factors(center)
+    eigenvalues, vectors = xp.linalg.eigh(inverse @ means @ adjoint(inverse))
     squared_logs = from_spectrum(vectors, xp.log(eigenvalues) ** 2)
     _, directions = xp.linalg.eigh(xp.sum(squared_logs, axis=0))
-    filters = inverse.T @ xp.flip(directions, axis=1)[:, :n_components]
+    filters = adjoint(inverse) @ xp.flip(directions, axis=1)[:, :n_components]
     return xp.linalg.qr(filters)[0]

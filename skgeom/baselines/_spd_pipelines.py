@@ -6,6 +6,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 
 
@@ -16,14 +17,17 @@ class SPDSamples(TransformerMixin, BaseEstimator):
     ----------
     name : str
         Name of the function that returned the pipeline, for error messages.
+    embeds : bool, default=False
+        Whether complex matrices become their real embeddings.
     """
 
-    def __init__(self, name):
+    def __init__(self, name, embeds=False):
         self.name = name
+        self.embeds = embeds
 
     def fit(self, X, y=None):
         """Check X and y."""
-        check_spd_samples(self, X, reset=True, name=self.name)
+        check_spd_samples(self, X, reset=True, name=self.name, hermitian=True)
         labels = checked_labels(y, X)
         if np.ndim(y) != 1:  # the next steps do not flatten columns
             raise ValueError(f"y should be a 1d array, got shape {np.shape(y)}.")
@@ -31,9 +35,10 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """Return X as exactly symmetric float64 or float32 matrices."""
+        """Return X as exactly symmetric, or complex Hermitian, matrices."""
         check_is_fitted(self)
-        return check_spd_samples(self, X, reset=False, name=self.name)
+        X = check_spd_samples(self, X, reset=False, name=self.name, hermitian=True)
+        return embedded(X) if self.embeds and self.is_complex_ else X
 
     def set_output(self, *, transform=None):
         """Do nothing: a stack of matrices cannot be a data frame."""
@@ -127,4 +132,6 @@ def tslda(metric="riemann", shrinkage="auto"):
     from pyriemann.tangentspace import TangentSpace
 
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
-    return make_pipeline(SPDSamples("tslda"), TangentSpace(metric=metric), lda)
+    return make_pipeline(
+        SPDSamples("tslda", embeds=True), TangentSpace(metric=metric), lda
+    )

@@ -2,7 +2,8 @@
 
 from math import sqrt
 
-from skgeom.utils.array_api import adjoint, device_of, is_complex, namespace
+from skgeom.utils.array_api import adjoint, device_of, namespace
+from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import (
     check_positive,
     check_symmetric,
@@ -358,11 +359,4 @@ def real_embedding(matrices):
            [-1,  0,  0,  3]])
     """
     check_symmetric(matrices, "matrices")
-    xp = namespace(matrices)
-    if is_complex(matrices):
-        real, imaginary = xp.real(matrices), xp.imag(matrices)
-    else:
-        real, imaginary = matrices, xp.zeros_like(matrices)
-    left = xp.concat([real, imaginary], axis=-2)
-    right = xp.concat([-imaginary, real], axis=-2)
-    return xp.concat([left, right], axis=-1)
+    return embedded(matrices)

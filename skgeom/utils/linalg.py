@@ -8,7 +8,14 @@ from scipy.linalg import eigh, qr, svd
 from scipy.linalg.lapack import dormqr
 from sklearn.utils import gen_batches
 
-from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
+from skgeom.utils.array_api import (
+    in_double,
+    is_complex,
+    like,
+    namespace,
+    take,
+    to_numpy,
+)
 
 # Entries that differ by less than this fraction are equal up to rounding: between the
 # precision of float32 (1e-7) and differences that are data.
@@ -237,3 +244,23 @@ def space_of(X, *, centred, n_least=1):
     if n_samples < n_features and float(max(xp.max(X), -xp.min(X))) < largest:
         return SampleSpan(X, centred=centred, n_least=n_least)
     return WholeSpace(X)
+
+
+def embedded(matrices):
+    """The real embedding of complex matrices (..., m, n), of shape (..., 2 m, 2 n)."""
+    xp = namespace(matrices)
+    if is_complex(matrices):
+        real, imaginary = xp.real(matrices), xp.imag(matrices)
+    else:
+        real, imaginary = matrices, xp.zeros_like(matrices)
+    left = xp.concat([real, imaginary], axis=-2)
+    right = xp.concat([-imaginary, real], axis=-2)
+    return xp.concat([left, right], axis=-1)
+
+
+def from_embedded(matrices):
+    """Complex matrices of real embeddings, which are equal to them up to rounding."""
+    m, n = matrices.shape[-2] // 2, matrices.shape[-1] // 2
+    real = matrices[..., :m, :n] + matrices[..., m:, n:]
+    imaginary = matrices[..., m:, :n] - matrices[..., :m, n:]
+    return (real + 1j * imaginary) / 2

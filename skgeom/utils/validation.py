@@ -35,6 +35,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import naming, validate_data
+from skgeom.utils.linalg import embedded, from_embedded
 
 # What to do about matrices that are not positive definite.
 _SHRINK = (
@@ -475,7 +476,9 @@ def class_factors(class_weight, classes, *, zero=False):
     return factors
 
 
-def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
+def check_spd_samples(
+    estimator, X, *, reset, ensure_min_samples=1, name=None, hermitian=False
+):
     """X as SPD matrices, made exactly symmetric; sets or compares ``n_features_in_``.
 
     Parameters
@@ -490,11 +493,14 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
         How many samples there must be.
     name : str, default=None
         What messages call the estimator, if not by its class.
+    hermitian : bool, default=False
+        Whether X may be complex. Then this sets ``is_complex_``, too, and real matrices
+        become complex for an estimator that was fitted on complex ones.
 
     Returns
     -------
     ndarray of shape (n_samples, n, n)
-        float64 or float32, as X.
+        In double or single precision, as X.
 
     Raises
     ------
@@ -503,8 +509,17 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
         positive definite; the message names the matrix and its smallest eigenvalue.
     """
     name = name or type(estimator).__name__
-    check_stack(X, name)
+    is_hermitian = check_stack(X, name, hermitian)
     check_library(X, estimator, name)
+    if hermitian and reset:
+        estimator.is_complex_ = is_hermitian
+    elif is_hermitian and not estimator.is_complex_:
+        raise ValueError(
+            f"X is complex, but {name} was fitted on real matrices. Fit it on complex "
+            "matrices, or pass X.real."
+        )
+    if is_hermitian:  # scikit-learn does not validate complex numbers
+        X = embedded(np.asarray(X))
     X = validate_data(
         estimator,
         X,
@@ -518,6 +533,8 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     check_symmetric(X, "X")
     X = X / 2 + X.mT / 2  # the sum of large numbers may overflow
     cholesky(astype(X, float_dtype(X)), "X")
+    if hermitian and estimator.is_complex_:
+        X = from_embedded(X) if is_hermitian else X + 0j
     # scikit-learn counts the features of two-dimensional arrays only.
     if reset:
         estimator.n_features_in_ = X.shape[1]
@@ -535,8 +552,11 @@ def shape_of(X):
         return X.shape if hasattr(X, "shape") else np.asarray(X).shape
 
 
-def check_stack(X, name):
-    """Raise unless X, of any kind, is a stack of square matrices; ``name`` takes it."""
+def check_stack(X, name, hermitian=False):
+    """Raise unless X, of any kind, is a stack of square matrices; ``name`` takes it.
+
+    Returns whether the matrices are complex, which is an error unless ``hermitian``.
+    """
     shape = shape_of(X)
     if len(shape) != 3:
         raise ValueError(
@@ -551,11 +571,13 @@ def check_stack(X, name):
             'pyriemann.estimation.Covariances("oas") in front.'
         )
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
-    if getattr(dtype, "kind", None) == "c":
+    is_complex = getattr(dtype, "kind", None) == "c"
+    if is_complex and not hermitian:
         raise ValueError(
             f"Complex data not supported by {name}. Make real matrices of them by "
             "skgeom.geometry.real_embedding(X)."
         )
+    return is_complex
 
 
 def refuse_dict(values, name):

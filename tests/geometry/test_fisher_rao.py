@@ -175,3 +175,14 @@ def test_gaussians_beyond_floating_point_are_refused():
         ValueError, match=r"means_b or covariances_b are too far .*1e\+90"
     ):
         distance_fisher_rao([0, 0], np.eye(2), [1e90, 0], np.eye(2))
+    with pytest.raises(ValueError, match="are too far"):
+        distance_fisher_rao([0], [[1]], [1e20], [[1e-60]])
+
+
+def test_units_of_the_variables_cost_no_accuracy(make_gaussians):
+    """No warning, which would be an error here."""
+    means, covariances = make_gaussians((2,), 3)
+    units = 10.0 ** np.array([-8, 0, 8])
+    expected = between(distance_fisher_rao, means, covariances)
+    scaled = units * means, units[:, None] * covariances * units
+    assert_allclose(between(distance_fisher_rao, *scaled), expected, rtol=1e-9)

@@ -6,6 +6,7 @@ import pytest
 from autograd import hessian, jacobian
 from scipy.special import log_softmax, softmax
 from sklearn import config_context
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -23,8 +24,9 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.svm import SVC
 
-from skgeom import input_hessian
+from skgeom import KernelDiscriminantAnalysis, input_hessian
 
 CURVATURES = ["hessian", "gauss-newton"]
 LAYERS = [(), (3,), (9, 4, 3)]
@@ -165,6 +167,9 @@ def test_blocks_of_samples(data, rng, assert_close):
         make_pipeline(StandardScaler(with_std=False), LogisticRegression(C=0.1)),
         FrozenEstimator(make_pipeline(FrozenEstimator(PCA(3)), LogisticRegression())),
         GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2),
+        KernelDiscriminantAnalysis(gamma=0.05),
+        KernelDiscriminantAnalysis(kernel="poly", degree=2),
+        make_pipeline(StandardScaler(), KernelDiscriminantAnalysis(kernel="linear")),
     ],
     ids=lambda model: repr(model).replace("\n", "")[:60],
 )
@@ -180,6 +185,51 @@ def test_classifier(data, classifier, curvature, assert_close):
         classifier, X, y, curvature=curvature, derivatives="differences"
     )
     assert_close(H, expected)
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"gamma": 0.05},
+        {"kernel": "linear"},
+        {"kernel": "poly", "gamma": "auto", "coef0": 1},
+    ],
+    ids=str,
+)
+def test_calibrated_support_vectors(rng, kernel, curvature, assert_close):
+    X, y = rng.normal(size=(60, 6)), np.arange(60) % 2
+    X[:, 0] += 2 * y
+    model = CalibratedClassifierCV(SVC(**kernel), ensemble=False).fit(X, y)
+    H, expected = (
+        input_hessian(model, X, y, curvature=curvature, derivatives=derivatives)
+        for derivatives in ("analytic", "differences")
+    )
+    assert_close(H, expected)
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_kernel_discriminants_by_torch(data, curvature, assert_close):
+    torch = pytest.importorskip("torch")
+    X, y = data
+    X = X + 100  # far from the origin
+    model = KernelDiscriminantAnalysis(gamma=0.05).fit(X, y)
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name in ("X_fit_", "dual_coef_", "offset_", "decision_means_"):
+                self.register_buffer(name, torch.tensor(getattr(model, name)))
+
+        def forward(self, samples):
+            squared = ((samples[:, None] - self.X_fit_) ** 2).sum(dim=2)
+            Z = torch.exp(-0.05 * squared) @ self.dual_coef_ - self.offset_
+            distances = ((Z[:, None] - self.decision_means_) ** 2).sum(dim=2)
+            return -distances / 2 / model.temperature_  # with equal priors
+
+    H = input_hessian(model, X, y, curvature=curvature)
+    expected = input_hessian(Module(), X, y, curvature=curvature)
+    assert_close(H, expected, 1e-9)
 
 
 @pytest.mark.parametrize("kind", [QuadraticDiscriminantAnalysis, GaussianNB])

@@ -3,6 +3,7 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -19,8 +20,9 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     StandardScaler,
 )
+from sklearn.svm import SVC
 
-from skgeom import input_hessian
+from skgeom import KernelDiscriminantAnalysis, input_hessian
 
 # Functions.
 
@@ -63,6 +65,8 @@ def test_function_that_raises(rng):
         RandomForestClassifier(3, random_state=0),
         make_pipeline(PolynomialFeatures(), LogisticRegression(C=1e-3)),
         make_pipeline(MinMaxScaler(clip=True), LogisticRegression()),
+        CalibratedClassifierCV(SVC(), ensemble=False),  # gamma="scale"
+        KernelDiscriminantAnalysis(kernel="laplacian"),
     ],
 )
 def test_no_formula(data, classifier):

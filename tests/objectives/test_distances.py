@@ -161,9 +161,10 @@ def test_hellinger_is_at_most_one_and_close_to_fisher_rao_when_small(rng):
         assert_allclose(small, fisher_rao / (2 * np.sqrt(2)), rtol=1e-3)
 
 
-def test_logarithm_of_equal_eigenvalues_has_its_derivative(rng):
-    """The divided differences of the logarithm where they are 0 / 0."""
-    covariances = np.stack([2 * np.eye(3), 2 * np.eye(3) + 1e-9, np.diag([1.0, 2, 3])])
+@pytest.mark.parametrize("gap", [1e-9, 6e-6])
+def test_logarithm_of_equal_eigenvalues_has_its_derivative(gap, rng):
+    """The divided differences of the logarithm where they are 0 / 0, or nearly."""
+    covariances = np.stack([2 * np.eye(3), 2 * np.eye(3) + gap, np.diag([1.0, 2, 3])])
     objective = MeanPairwiseDistance(
         np.zeros((3, 3)),
         covariances,

@@ -1,15 +1,28 @@
-"""Complex matrices in estimators of real ones, by their real embedding."""
+"""Complex Hermitian matrices in the estimators of SPD matrices."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from pyriemann.geometry.distance import distance_riemann
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from pyriemann.classification import MDM
+from pyriemann.geometry.distance import distance_riemann, pairwise_distance
+from pyriemann.geometry.mean import gmean, mean_riemann
+from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
+from scipy.linalg import eigh
+from scipy.special import softmax
+from sklearn.base import clone
 
-from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis
+from skgeom import (
+    GLRSQ,
+    GMLVQ,
+    PLRSQ,
+    RSLVQ,
+    Recentering,
+    TransferDiscriminantAnalysis,
+)
 from skgeom._prototypes._metrics import SPD_METRICS, AffineInvariantPairs
-from skgeom.geometry import logm, real_embedding
+from skgeom.baselines import mdrm, tslda
+from skgeom.geometry import invsqrtm, logm, real_embedding
+from skgeom.utils.linalg import from_embedded
 
 
 @pytest.fixture
@@ -23,28 +36,107 @@ def phases(rng):
     return signals @ signals.conj().mT / 40, y
 
 
-def complex_of(embedded):
-    n = embedded.shape[-1] // 2
-    return embedded[..., :n, :n] + 1j * embedded[..., n:, :n]
-
-
 @pytest.mark.parametrize("metric", SPD_METRICS)
-def test_prototypes_are_complex_matrices(phases, metric):
+@pytest.mark.parametrize("kind", [PLRSQ, GLRSQ])
+def test_complex_matrices_equal_their_real_embedding(phases, kind, metric):
     X, y = phases
     solver = "sgd" if metric == "euclid" else "auto"
-    model = PLRSQ(metric=metric, solver=solver, max_iter=20, tol=0.1, random_state=0)
-    prototypes = model.fit(real_embedding(X), y).prototypes_
-    expected = real_embedding(complex_of(prototypes))
-    assert_allclose(prototypes, expected, atol=1e-8 * np.abs(prototypes).max())
+    model = kind(metric=metric, solver=solver, max_iter=20, tol=0.1, random_state=0)
+    E = real_embedding(X)
+    embedding = clone(model).fit(E, y)
+    model.fit(X, y)
+    expected = from_embedded(embedding.prototypes_)
+    size = np.abs(expected).max()
+    assert_allclose(real_embedding(expected), embedding.prototypes_, atol=1e-8 * size)
+    assert_allclose(model.prototypes_, expected, atol=1e-8 * size)
+    assert_allclose(2 * model.transform(X) ** 2, embedding.transform(E) ** 2)
+    assert_allclose(model.predict_proba(X), embedding.predict_proba(E), atol=1e-8)
 
 
-def test_imaginary_parts_are_learnt_from(phases):
+@pytest.mark.parametrize("kind", [PLRSQ, GLRSQ])
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "euclid", "logdet"])
+def test_distances_are_those_of_pyriemann(phases, kind, metric):
     X, y = phases
-    model = make_pipeline(FunctionTransformer(real_embedding), PLRSQ())
-    assert model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
-    assert PLRSQ().fit(X[::2].real, y[::2]).score(X[1::2].real, y[1::2]) < 0.8
-    nearest = distance_riemann(X[:, None], complex_of(model[-1].prototypes_)[None])
-    np.testing.assert_array_equal(model.predict(X), nearest.argmin(axis=1))
+    start = np.stack([X[y == c].mean(axis=0) for c in (0, 1)])
+    solver = "sgd" if metric == "euclid" else "auto"
+    model = kind(metric=metric, init=start, solver=solver, tol=0.1).fit(X, y)
+    expected = pairwise_distance(X, model.prototypes_, metric=metric)
+    assert_allclose(model.transform(X), expected, rtol=1e-10)
+
+
+def test_sgd_takes_the_steps_of_complex_matrices(phases):
+    """Algorithm 1 of PLRSQ, in complex arithmetic."""
+    X, y = phases[0][::3], phases[1][::3]
+    start = np.stack([X[y == c].mean(axis=0) for c in (0, 1)])
+    W = start.copy()
+    options = {"metric": "riemann", "solver": "sgd", "shuffle": False, "max_iter": 1}
+    model = PLRSQ(sigma2=1.5, init=start, **options).fit(X, y)
+    for x, label in zip(X, y, strict=True):
+        p = softmax(-(distance_riemann(x, W) ** 2) / 3)
+        for k in (0, 1):
+            step = 3 / 100 * 0.01 * ((k == label) - p[k]) / 1.5
+            W[k] = exp_map_riemann(step * log_map_riemann(x[None], W[k]), W[k])[0]
+    assert_allclose(model.prototypes_, W, rtol=1e-7)
+
+
+def test_components_are_complex(phases):
+    X, y = phases
+    model = PLRSQ(n_components=1).fit(X, y)
+    F = model.components_
+    assert F.shape == (1, 3) and model.prototypes_.shape == (2, 1, 1)
+    assert_allclose(F @ F.conj().T, np.eye(1), atol=1e-12)
+    means = np.stack([mean_riemann(X[y == c], tol=1e-12, maxiter=500) for c in (0, 1)])
+    ratios, filters = eigh(means[0], means[1])
+    w = filters[:, np.abs(np.log(ratios)).argmax()]
+    assert abs(F[0] @ w) == pytest.approx(np.linalg.norm(w), rel=1e-6)
+    assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "euclid"])
+def test_recentered_complex_matrices(phases, metric):
+    X, domain = phases[0], np.arange(60) % 2
+    X[domain == 1] *= 4
+    model = Recentering(metric=metric)
+    Z = model.fit_transform(X, domain=domain)
+    for d in (0, 1):
+        mean = gmean(X[domain == d], metric=metric)
+        assert_allclose(model.means_[d], mean, rtol=1e-6, atol=1e-6)
+        root = invsqrtm(model.means_[d])
+        assert_allclose(Z[domain == d], root @ X[domain == d] @ root, atol=1e-10)
+    assert np.iscomplexobj(model.partial_fit(X[:3]).means_[None])
+
+
+def test_transfer_of_complex_matrices(phases):
+    X, y = phases
+    model = TransferDiscriminantAnalysis().fit(X[::2], y[::2])
+    expected = TransferDiscriminantAnalysis().fit(real_embedding(X[::2]), y[::2])
+    assert_allclose(model.predict_proba(X), expected.predict_proba(real_embedding(X)))
+    assert_allclose(real_embedding(model.means_), expected.means_, atol=1e-10)
+    assert model.adapt(X[1::2]).score(X[1::2], y[1::2]) > 0.9
+
+
+def test_baselines_of_complex_matrices(phases):
+    X, y = phases
+    expected = MDM().fit(X, y).transform(X)
+    assert_allclose(mdrm().fit(X, y).transform(X), expected, rtol=1e-10)
+    assert tslda().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+
+
+@pytest.mark.parametrize(
+    "model", [PLRSQ(), Recentering(), TransferDiscriminantAnalysis(), mdrm(), tslda()]
+)
+def test_real_and_complex_matrices(phases, model):
+    X, y = phases
+    method = "transform" if isinstance(model, Recentering) else "predict"
+    model.fit(X.tolist(), y)
+    found = getattr(model, method)(X.real)  # real matrices are Hermitian
+    assert_allclose(found, getattr(model, method)(X.real + 0j))
+    model.fit(X.real, y)
+    with pytest.raises(ValueError, match=r"X is complex, but .* was fitted on real"):
+        getattr(model, method)(X)
+    for estimator in (RSLVQ(), GMLVQ()):
+        with pytest.raises(ValueError, match=r"supported by .*real_embedding"):
+            estimator.fit(X, y)
 
 
 def test_gradient_is_that_of_complex_matrices(phases, rng):
@@ -61,14 +153,3 @@ def test_gradient_is_that_of_complex_matrices(phases, rng):
     assert_allclose(pairs.gradient(weights)[0], real_embedding(expected), atol=1e-10)
     squares = distance_riemann(X, W) ** 2
     assert_allclose(pairs.squared_distances[:, 0], 2 * squares, rtol=1e-10)
-
-
-@pytest.mark.parametrize(
-    "estimator", [PLRSQ(), Recentering(), TransferDiscriminantAnalysis()]
-)
-@pytest.mark.parametrize("kind", [np.asarray, list])
-def test_complex_matrices_are_referred_to_the_embedding(phases, estimator, kind):
-    X, y = phases
-    with pytest.raises(ValueError, match=r"supported by .*real_embedding") as found:
-        estimator.fit(kind(X), y)
-    assert len(str(found.value)) < 150  # without the matrices
