@@ -57,8 +57,8 @@ class ClassStatistics:
     r"""Counts, means and covariances of the classes of labeled data.
 
     The ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
-    :class:`GaussianClassifier`, and :func:`bayes_error`, need no more of the data. The
-    statistics of pieces of the data add up to those of the whole, up to rounding:
+    :class:`GaussianClassifier`, and :func:`bayes_error`, need only these statistics.
+    Statistics of parts of the data add up to the statistics of all data to rounding:
     ``a + b``, ``merge(pieces)`` and ``a.update(X, y)`` pool the observations, in any
     order.
 
@@ -81,21 +81,21 @@ class ClassStatistics:
     counts : ndarray of shape (n_classes,)
         Number of samples of each class, or the sum of their weights.
     means : ndarray of shape (n_classes, n_features), float64
-        Mean of each class. Those of samples of another library than numpy, with
-        scikit-learn's ``array_api_dispatch``, are arrays where the samples are.
+        Mean of each class. With scikit-learn's ``array_api_dispatch``, means have the
+        namespace and device of the samples.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
         Covariance of each class, where the means are.
     axes : ndarray of shape (n_axes, n_features) or None
-        Where statistics are made in fewer dimensions, with ``n_axes``: the orthonormal
-        axes. Means and covariances are those of the ``n_axes`` features ``X @ axes.T``.
+        The orthonormal axes of statistics in fewer dimensions, see ``n_axes``. Means
+        and covariances then belong to the ``n_axes`` features ``X @ axes.T``.
     covariance_estimator : None, str or object
-        What estimated the covariances, as in :meth:`from_data`; None for sample
+        Estimator of the covariances, as in :meth:`from_data`; None for sample
         covariances, "shrunk" after :meth:`shrunk`, and "given" if a class of one sample
         was given a covariance.
     feature_names_in_ : ndarray of shape (n_features,) or None
-        The names of the columns of X, where X is a data frame whose names are all
-        strings. Statistics of different names do not add up. Where one summand has no
-        names, the sum has those of the other: its columns must be in the same order.
+        The names of the columns of X, if X is a data frame with string names. Adding
+        statistics of different names raises a ValueError. If one summand has no names,
+        its columns must be in the order of the names of the other summand.
 
     Raises
     ------
@@ -154,7 +154,7 @@ class ClassStatistics:
         """Set the state; ``means`` is None if the matrices are second moments.
 
         The matrix of a class is its scatter, divided by its degrees of freedom. The
-        remainders are what the rounding of the means loses, or None.
+        remainders are the rounding errors of the means, or None.
         """
         self.classes = classes
         self.counts = counts
@@ -213,9 +213,9 @@ class ClassStatistics:
             copied for each class. Only sample covariances can be merged later.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
-            leaves it out. Those of a class must add up to at least 1.
+            leaves it out. The weights of each class must add up to at least 1.
         n_axes : int, default=None
-            If given, the statistics are those of the leading principal axes of all
+            If given, the statistics are computed in the leading principal axes of all
             samples, as in :meth:`from_blocks`.
 
         Returns
@@ -251,9 +251,9 @@ class ClassStatistics:
     def from_blocks(cls, blocks, *, n_axes=None):
         """Compute the statistics of samples that come in blocks.
 
-        One block at a time is in memory, so that the blocks may be those of a file, of
-        a database, or of a generator. The statistics are those of all samples at once,
-        up to rounding, for any order and sizes of blocks.
+        One block at a time is in memory, so that the blocks may come from a file, a
+        database or a generator. The result equals the statistics of all samples up to
+        rounding, for any order and sizes of blocks.
 
         Where the covariances of all classes are too large for the memory, ``n_axes``
         takes them in fewer dimensions: a first pass over the blocks finds the principal
@@ -264,8 +264,8 @@ class ClassStatistics:
         blocks : iterable of (X, y) or (X, y, sample_weight), or callable
             As :meth:`from_data` takes them, or a function without parameters that
             returns such an iterable. A block may lack classes, may be empty, and
-            may have any weights: those of a class must add up to at least 1 over all
-            blocks. Data frames must have their columns in one order.
+            may have any weights: the weights of each class must add up to at least 1
+            over all blocks. Data frames must have their columns in the same order.
         n_axes : int, default=None
             Number of leading principal axes to keep. The blocks are then read twice,
             so that a generator must be given as a function that returns a new one.
@@ -293,7 +293,7 @@ class ClassStatistics:
         >>> ClassStatistics.from_blocks(blocks)
         ClassStatistics(10 classes, 64 features, 1797 samples)
 
-        In fewer dimensions; the filters are those of the 64 features:
+        In fewer dimensions; the filters still act on the 64 features:
 
         >>> def read():
         ...     for i in range(0, len(X), 500):
@@ -603,7 +603,8 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights; those of a class must add up to at least 1 with those before.
+            Their weights; the weights of each class must add up to at least 1,
+            including earlier samples.
 
         Returns
         -------
@@ -761,7 +762,7 @@ class ClassStatistics:
                 with np.load(file) as archive:
                     state = {name: archive[name] for name in archive.files}
                 return _statistics_of_state(state)
-            except Exception as error:  # of many classes, by what is wrong in the file
+            except Exception as error:  # many types, depending on the damage
                 raise ValueError(
                     f"{path} is not a complete file of ClassStatistics.save: {error}"
                 ) from error
@@ -843,7 +844,7 @@ def without(total, part, kept, counts=None):
 
 
 def _combined(first, second, sign=1, kept=slice(None)):
-    """Statistics of the samples of both, or without those of the second."""
+    """Statistics of the samples of both, or of the first without the second."""
     classes = union_of_classes(first.classes, second.classes)[kept]
     _check_memory(len(classes), first.n_features)
     rows_first, rows_second = (_rows_of_labels(p, classes) for p in (first, second))
@@ -881,7 +882,7 @@ def _rows_of_labels(statistics, labels):
 def _moments(statistics, sign, rows, model):
     """Moments of some classes, as for ``_combined_moments``, where the model is.
 
-    A negative sign is that of samples that are removed.
+    A negative sign removes the samples.
     """
     means, matrices = statistics.means, statistics._matrices
     means = np.zeros(matrices.shape[:2]) if means is None else means
@@ -917,7 +918,7 @@ def _statistics_of_moments(classes, moments, about_means=True, **state):
 
 
 def _degrees(statistics, counts):
-    """Divisors of scatters; those of less than a sample are kept as they are."""
+    """Divisors of scatters; divisors below one sample are kept as they are."""
     if statistics.means is None:
         return counts
     return np.where(counts > 1, counts - 1.0, 1.0)
@@ -1050,9 +1051,9 @@ def _largest(X):
 
 
 def _check_memory(n_classes, n_features):
-    """Raise MemoryError if the covariances of the classes are more than fits."""
+    """Raise MemoryError if the class covariances do not fit into memory."""
     entry = 8 * n_classes
-    # Covariances in so many axes need at most an eighth of the memory.
+    # Covariances in n_axes axes need at most an eighth of the memory.
     n_axes = max(int(min(np.sqrt(memory() / 8 / entry), n_features)), 1)
     require_memory(
         2 * entry * n_features**2,  # they are made of sums that take as much
@@ -1348,7 +1349,7 @@ def closed_form_shrinkage(covariances, counts):
     # The mean of the excess is D times this.
     divisor = degrees @ (1 - weights)
     scatter = excess / divisor if divisor > 0 else 0.0
-    # W is not worth more samples than it is made of.
+    # W counts as at most as many samples as it is computed from.
     scatter = max(scatter, error / max(degrees.sum(), 1))
     return error / (error + degrees * scatter)
 
@@ -1450,7 +1451,7 @@ def _checked_labels(classes, counts, n_classes):
 
 
 def _coordinates(components, axes):
-    """Those of filters, in rows, in axes that span them."""
+    """Coordinates of filters, in rows, in axes that span them."""
     coordinates = components @ axes.T
     outside = np.linalg.norm(components - coordinates @ axes, axis=1)
     # Filters may be in float32.

@@ -399,8 +399,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         The class probabilities: ``priors``, or the estimates for the subject of the
         last :meth:`adapt`.
     adaptation_ : {"none", "means", "means and priors"}
-        What the last :meth:`adapt` or :meth:`partial_adapt` changed. ``"none"`` before
-        the first one, and if the matrices do not support an adaptation.
+        The parameters that the last :meth:`adapt` or :meth:`partial_adapt` changed.
+        ``"none"`` before the first call, and if the matrices do not support an
+        adaptation.
     adaptation_evidence_ : dict of float
         For each adaptation that was tested, by its name, the gain of held-out
         log-likelihood in standard errors; an adaptation is used if it exceeds 2.
@@ -522,7 +523,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         -----
         UserWarning
             If ``shrinkage="auto"`` cannot be selected, because each fold of domains has
-            a class of its own.
+            a class that is in no other fold.
         """
         X = check_spd_samples(self, X, reset=True, hermitian=True)
         self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
@@ -892,8 +893,8 @@ def _tested_adaptation(V, source):
 def _held_out_gains(V, held_out, source, adaptation):
     """Log-likelihoods of held-out vectors: adapted classes versus one Gaussian.
 
-    Both are in the span of the class means, with covariances estimated from V: what is
-    outside the span does not distinguish the classes.
+    Both are in the span of the class means, with covariances estimated from V:
+    directions outside the span do not distinguish the classes.
     """
     means, priors, responsibilities = _adapted(V, source, adaptation)
     _, _, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)

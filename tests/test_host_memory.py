@@ -20,10 +20,14 @@ from skgeom.utils.array_api import is_in_host_memory, namespace, to_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
+NUMPY_ONLY = {
+    *("RegionCovariance", "mdrm", "tslda", "ClusterClassifier"),
+    *("GaussianRegressor", "Recentering", "TransferDiscriminantAnalysis"),
+}
 CASES = {
     name: case
     for name, case in (public.ESTIMATORS | public.VARIANTS).items()
-    if name not in ("RegionCovariance", "mdrm", "tslda", "ClusterClassifier")
+    if name not in NUMPY_ONLY
 } | {
     "CovarianceHessianProjection": public.Case(
         CovarianceHessianProjection(LogisticRegression())

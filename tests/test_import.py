@@ -27,8 +27,8 @@ ON_REQUEST = {
     "tensorflow",
     "torch",
 }
-# Methods that are pyriemann's. It imports torch where that is installed.
-OF_PYRIEMANN = {"mdrm", "tslda"}
+# Methods of pyriemann, and users of its means; it imports torch if that is installed.
+OF_PYRIEMANN = {"mdrm", "tslda", "Recentering", "TransferDiscriminantAnalysis"}
 
 WATCH = """
 import json, sys

@@ -134,7 +134,7 @@ def folds_of_samples(
     Parameters
     ----------
     statistics : ClassStatistics
-        Those of all data.
+        Statistics of all data.
     X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
         Samples of positive weight, their labels, and their weights or None.
     points : array of shape (n, n_coordinates)
@@ -314,7 +314,7 @@ def _selection(chosen, posteriors, shares):
 def warn_if_uninformative(selection, n_classes):
     """Warn if held-out samples are not classified better than by chance.
 
-    Better is a mean log posterior that exceeds that of chance by a standard error.
+    Better means a mean log posterior that exceeds chance level by a standard error.
     """
     if selection.scores is None:
         return

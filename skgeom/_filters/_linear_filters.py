@@ -68,7 +68,7 @@ class TrainingData:
     Attributes
     ----------
     statistics : ClassStatistics
-        Those of all samples, in the coordinates of the space.
+        Statistics of all samples, in the coordinates of the space.
     space : WholeSpace
         The coordinates in which the filters are optimized.
     y, sample_weight : ndarray of shape (n_samples,) or None
@@ -93,7 +93,7 @@ class BaseFilters(
     """Linear features by filters that maximize an objective of labeled data."""
 
     _fitted_array = "components_"
-    _value_name = "objective"  # of what is printed
+    _value_name = "objective"  # in printed lines
     # Whether an offset of all samples changes no distance and no posterior.
     _translation_invariant = True
     # Whether classes are compared by their second moments.
@@ -168,8 +168,8 @@ class BaseFilters(
     def class_distances(self, *, regularized=True):
         """Distances between the classes in the space of the features.
 
-        They are those of the parameter ``distance``, or Hellinger distances for
-        :class:`AMAGauss`, as it was in the fit.
+        The parameter ``distance`` of the fit defines them; :class:`AMAGauss` computes
+        Hellinger distances.
 
         Parameters
         ----------
@@ -234,8 +234,8 @@ class BaseFilters(
     def filter_importances(self):
         """By how much the mean distance between the classes falls without each filter.
 
-        The other filters remain as they are. A filter whose information others have as
-        well is worth little, however far it separates the classes by itself.
+        The other filters remain as they are. A filter that shares its information with
+        other filters has a small importance, even if it separates the classes well.
 
         Returns
         -------
@@ -386,7 +386,7 @@ class BaseFilters(
     def _select(self, statistics, folds=(), candidates=(), shrinks=None):
         """The shrinkage and sigma^2, by folds if there are any.
 
-        ``candidates`` are those of sigma^2 where it is automatic.
+        ``candidates`` are values of sigma^2, if it is selected automatically.
         """
         sigma2 = self._sigma2
         if shrinks is None:
@@ -450,7 +450,7 @@ class BaseFilters(
         return negligible
 
     def _optimization(self, selection, span_only, space):
-        """The parameters of ``optimize_filters`` that those of the estimator define."""
+        """Parameters of ``optimize_filters``, from the parameters of the estimator."""
         init = self._checked_init()
         if not isinstance(init, str):
             init = space.restrict(init.T).T
@@ -545,8 +545,8 @@ class BaseFilters(
         if rank < self._n_filters and abs(self.objective_) > DEPENDENT:
             warn_user(
                 f"The {self._n_filters} filters span {rank} directions only: with "
-                f"regularization_={self.regularization_:.3g}, repeating a filter is "
-                "worth more to this objective than another direction. Use "
+                f"regularization_={self.regularization_:.3g}, repeating a filter "
+                "increases this objective more than a new direction. Use "
                 "constraint='orthonormal', or a smaller regularization, or fewer "
                 "components.",
                 UserWarning,

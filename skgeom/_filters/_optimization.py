@@ -88,7 +88,7 @@ def optimize_filters(
     n_components, constraint, group_size, random_state
         The parameters of the estimator.
     regularization : float
-        The variance that is added to that of each filter's output.
+        sigma^2, the variance that is added to the variance of each filter's output.
     span_only : bool
         Whether the objective depends on the span of the filters only.
     warm_start : ndarray of shape (n, n_components) or None
@@ -145,8 +145,8 @@ def optimize_filters(
         rank = independent_directions(filters, 10 * DEPENDENT)
         if not distinct or rank == n_components:
             return filters, groups
-        # Some direction is worth more twice than any other once. What follows needs
-        # features that differ.
+        # Repeating a direction increases the objective more than any new direction, but
+        # the next step requires independent features.
         constraint, distinct = "orthonormal", False
         callback = prefixed("orthonormal", callback)
 
@@ -208,7 +208,7 @@ class _Group:
     Attributes
     ----------
     objective : callable
-        That of all filters.
+        The objective of all filters.
     within, total : ndarray of shape (n, n)
         Covariances of the data, in the space of the new filters.
     fixed : ndarray of shape (N, p)
@@ -255,7 +255,7 @@ def _appended(group, earlier, constraint, new):
 
 
 def _reporter(append, callback):
-    """The callback of a group's optimization, given that of all filters."""
+    """The callback of a group's optimization, given the callback of all filters."""
     return lambda stage, new, value: callback(stage, append(new), value)
 
 
@@ -305,7 +305,7 @@ def _discriminants(group, basis, size, regularization):
 
 
 def _given(filters, group, coordinates, size, constraint):
-    """Those of given filters that belong to a group, as an initialization."""
+    """The given filters that belong to a group, as an initialization."""
     first = group.fixed.shape[1]
     given = filters[:, first : first + size]
     # Their length does not matter, but must not underflow in products.
@@ -373,7 +373,7 @@ def principal_coordinates(
 
 
 def _precision(n_features, variances):
-    """The variance that rounding may add to that of an axis."""
+    """The variance that rounding may add to the variance of an axis."""
     return n_features * np.finfo(float).eps * variances[0]
 
 
@@ -397,8 +397,8 @@ def _leading_axes(total, size):
 
     Their variances fall. The last ten of them are rough.
     """
-    # By numpy alone: the BLAS of scipy has threads of its own, which go on spinning
-    # after each call, in the way of the others.
+    # With NumPy only: scipy's BLAS has separate threads, which keep spinning after each
+    # call and compete with NumPy's.
     subspace = np.random.default_rng(0).standard_normal((len(total), size))
     for _ in range(2):
         subspace, _ = np.linalg.qr(total @ subspace)

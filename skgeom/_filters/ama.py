@@ -358,7 +358,7 @@ class BlockInformation:
     blocks : list of tuple
         Delayed samples and labels of each block.
     statistics : ClassStatistics
-        Those of all samples.
+        Statistics of all samples.
     regularization, log_priors
         As for ``MeanInformation``.
     factors : ndarray of shape (c,)

@@ -45,7 +45,7 @@ class SQFA(BaseFilters):
        \theta_i = (F^\top \gamma_i,\; F^\top \Phi_i F + \sigma^2 I)
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (equation 1 and
-    section 4 of [1]_). The default distance is that of the paper; use
+    section 4 of [1]_). The default distance is the paper's; use
     ``distance="hellinger"`` for a classifier of images or signals (the user guide
     compares the distances). Unlike linear discriminant analysis, SQFA uses differences
     of the covariances as well as of the means, so that more than ``n_classes - 1``
@@ -258,15 +258,15 @@ class SQFA(BaseFilters):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; not modified. Those of a Dask array or frame are read once,
-            block by block. Only their statistics are gathered, and the 10,000 samples
+            The samples; not modified. A Dask array or frame is read once, block by
+            block. Only their statistics are gathered, and the 10,000 samples
             that an automatic selection holds out. Sparse ones are made dense in
             blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; a weight of 2 counts a sample twice. Those of a
-            class must add up to at least 1.
+            Weights of the samples; a weight of 2 counts a sample twice. The weights of
+            each class must add up to at least 1.
 
         Returns
         -------
@@ -297,7 +297,7 @@ class SQFA(BaseFilters):
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn the filters from these samples and those of earlier calls.
+        """Learn the filters from these samples and the samples of earlier calls.
 
         The statistics of all samples so far are kept, which needs the memory of the
         class covariances, and the optimization starts from the last filters. Nothing is
@@ -315,8 +315,8 @@ class SQFA(BaseFilters):
         classes : array-like of shape (n_classes,), default=None
             Ignored; present for the conventions of scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`; those of a class must add up to
-            at least 1, with those of the calls before.
+            Weights of the samples, as in :meth:`fit`; the weights of each class must
+            add up to at least 1, including earlier calls.
 
         Returns
         -------

@@ -46,7 +46,7 @@ class SeparationGrid:
 class ProjectionConditions:
     """How far data meet the conditions of the theory of the projection.
 
-    They are those of [1]_, section 3. Print it for a summary.
+    Section 3 of [1]_ states the conditions. Print the object for a summary.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class ProjectionConditions:
         First over second eigenvalue, in magnitude, of the Hessian; NaN without one.
     mean_alignment : float
         Cosine of the angle between the first eigenvector of the covariance matrix and
-        the span of the differences of the class means. Theorem 1 says that it is one
+        the span of the differences of the class means. By theorem 1, it is one
         for two isotropic classes that are far enough apart.
     effective_samples : float
         :math:`(\\sum_i t_i)^2 / \\sum_i t_i^2` with the traces t of the samples'

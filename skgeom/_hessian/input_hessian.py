@@ -59,8 +59,8 @@ def input_hessian(
 
     with the logits z, their Jacobian J and the probabilities p. It is equation 3 of
     [1]_, as a mean over the samples, for any number of classes. The first term is the
-    Gauss-Newton matrix. The second vanishes if the logits are piecewise linear, as
-    those of a ReLU network are. With two classes, H is then the mean of
+    Gauss-Newton matrix. The second vanishes if the logits are piecewise linear, as in
+    a ReLU network. With two classes, H is then the mean of
     :math:`p (1 - p) g g^\top` with the gradient g of the logit, and does not depend on
     the labels.
 
@@ -163,7 +163,7 @@ class MeanCurvature(NamedTuple):
     matrix : ndarray of shape (n_features, n_features)
         The mean.
     traces : ndarray of shape (n_samples,)
-        What the Gauss-Newton term of each sample adds to its trace.
+        Contribution of each sample's Gauss-Newton term to the trace.
     saturated : bool
         Whether all probabilities are zero or one, up to rounding.
     """

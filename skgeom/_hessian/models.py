@@ -413,7 +413,7 @@ def _transform(transformer, X):
 
 
 def steps_of(estimator):
-    """The estimators of a pipeline, with those of nested pipelines and of searches."""
+    """The estimators of a pipeline, including nested pipelines and searches."""
     if isinstance(estimator, FrozenEstimator):
         return steps_of(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):

@@ -44,8 +44,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     r"""Projection onto eigenvectors of the covariance and of a classifier's Hessian.
 
     The components are the leading eigenvectors of the covariance matrix of the samples
-    (equation 1 of [1]_), followed by those of the Hessian of a classifier's
-    cross-entropy with respect to its inputs, averaged over the samples (equation 3):
+    (equation 1 of [1]_), followed by the leading eigenvectors of the Hessian of a
+    classifier's cross-entropy with respect to its inputs, averaged over the samples
+    (equation 3):
 
     .. math::
 
@@ -75,8 +76,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     n_covariance : int, default=1
         Number of covariance eigenvectors. With 0, it is the Hessian method of [1]_.
     n_hessian : int, default=1
-        Number of Hessian eigenvectors. With 0, the projection is that of principal
-        component analysis without the centering, and no classifier is fitted.
+        Number of Hessian eigenvectors. With 0, the projection is principal component
+        analysis without centering, and no classifier is fitted.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
         The whole Hessian, or its Gauss-Newton part, which has no negative eigenvalue.
         They are equal for ReLU networks and for linear classifiers.
@@ -99,10 +100,10 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The eigenvectors: first those of the covariance matrix, then those of the
-        Hessian, each in falling order of eigenvalues. They have unit norm and their
+        The eigenvectors: first of the covariance matrix, then of the Hessian, each in
+        descending order of eigenvalues. They have unit norm and their
         largest entry in magnitude is positive. Eigenvectors of one matrix are not
-        orthogonal to those of the other.
+        orthogonal to eigenvectors of the other.
     contributions_ : ndarray of shape (n_components, n_features)
         Their magnitudes: how much each feature contributes to each component.
     n_covariance_ : int
@@ -124,8 +125,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Its eigenvectors, in rows.
     separation_ : SeparationGrid or None
         Between-class distances along the ten leading eigenvectors of the covariance,
-        within-class variances along those of the Hessian, and their ratios, on the
-        training samples: figure 1 (b) to (d) of [1]_.
+        within-class variances along eigenvectors of the Hessian, and their ratios, on
+        the training samples: figure 1 (b) to (d) of [1]_.
     conditions_ : ProjectionConditions
         How far the training samples meet the conditions of [1]_, section 3. Print it
         for a summary.
@@ -293,7 +294,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Raises
         ------
         ValueError
-            If the classes are not those of fit, or if there is no Hessian.
+            If the classes differ from the classes of fit, or if there is no Hessian.
         """
         if self.hessian_ is None:
             raise ValueError(

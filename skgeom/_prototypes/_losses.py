@@ -63,7 +63,7 @@ class LikelihoodLoss:
         return losses, derivatives, of_log_scale
 
     def _mixtures(self, squared_distances, y, scale):
-        """Logarithms of the densities of all prototypes and of those of the class.
+        """Log-densities of the mixture of all prototypes, and of the sample's class.
 
         Each is followed by its derivatives: P(l | X), and P(l | X, y).
         """

@@ -118,7 +118,7 @@ class Metric(ABC):
         -------
         prototypes : ndarray
         factors : object
-            What the step knows of them, for the next ``pairs(Z, prototypes, factors)``.
+            Factors of the new prototypes, for ``pairs(Z, prototypes, factors)``.
         """
 
     def first_rate(self, size, squared_distance):
@@ -515,7 +515,7 @@ class MatrixPairs(ABC):
     ----------
     curvature : float
         Second derivative of the squared distance along a unit tangent vector, near the
-        sample: 2 where the distance is that of the manifold.
+        sample: 2 if the distance is the geodesic distance of the manifold.
     """
 
     curvature = 2.0
@@ -658,7 +658,7 @@ class LogDetPairs(MatrixPairs):
     of all pairs side by side.
     """
 
-    curvature = 0.25  # an eighth of that of the affine-invariant metric
+    curvature = 0.25  # an eighth of the affine-invariant metric's
 
     def __init__(self, Z, prototypes, factors=None):
         super().__init__(Z, prototypes, factors)
@@ -700,9 +700,8 @@ class LogDetMetric(MatrixMetric):
        \frac{\partial d^2}{\partial W} = (X + W)^{-1} - \tfrac12 W^{-1}
 
     is affine-invariant, its root is a metric, and near :math:`X = W` it is an eighth of
-    the squared affine-invariant distance. It takes a Cholesky factor a pair and no
-    eigendecomposition. It has no geodesics of its own: prototypes move on the manifold
-    of the affine-invariant metric.
+    the squared affine-invariant distance. It requires a Cholesky factor per pair and no
+    eigendecomposition. Prototypes move on the manifold of the affine-invariant metric.
 
     References
     ----------

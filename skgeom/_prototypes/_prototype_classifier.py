@@ -205,7 +205,7 @@ def _labels(y):
 
 
 def refuse_change(name, before, now):
-    """Raise ValueError if what a fit continues with is not what it was."""
+    """Raise ValueError if a parameter differs from the fit that is continued."""
     if now != before:
         raise ValueError(
             f"To go on learning, a model needs the same {name} as before, {before!r}, "
@@ -252,11 +252,11 @@ class PrototypeClassifier(
     n_prototypes : int or array-like of shape (n_classes,), default=1
         Number of prototypes of each class, in the order of ``classes_``.
     class_weight : None, "balanced" or dict, default=None
-        What the weights of the samples are multiplied by in training, for each class.
+        Factors of the sample weights in training, for each class.
         ``"balanced"`` gives all classes equal weight: the sums of their weights become
         equal, and they are equally probable in training. In ``partial_fit``, the sums
-        are those of all samples so far. A dict of labels and positive numbers says what
-        an error in a class costs: a class of larger weight is predicted more often.
+        include all samples so far. A dict of labels and positive numbers sets the cost
+        of an error in a class: a class of larger weight is predicted more often.
     init : "kmeans" or array-like, default="kmeans"
         Where the prototypes start: ``"kmeans"``, at the mean of the class in the metric
         or, for several prototypes, at the means of the clusters that k-means finds in
@@ -366,7 +366,7 @@ class PrototypeClassifier(
         """Set what probabilities need in addition to prototypes, if anything."""
 
     def _solver(self, training, loss, rng):
-        """The solver, a function of what it reports to."""
+        """The solver, a function of the reporting callback."""
         if self._is_stochastic(training.metric):
             epochs = range(1, self.max_iter + 1)
             # A common factor of the weights changes nothing.
@@ -378,7 +378,7 @@ class PrototypeClassifier(
 
     def _selected_temperature(self, training):
         """Temperature of held-out distances."""
-        learner = copy(self)  # the prototypes of each fold are not those of this model
+        learner = copy(self)  # stores the prototypes of each fold
         with warnings.catch_warnings():  # the fit to all samples warns, too
             warnings.simplefilter("ignore", ConvergenceWarning)
             return select_temperature(training, learner._held_out_distances)
@@ -497,7 +497,7 @@ class PrototypeClassifier(
             with linear_algebra():
                 if class_sums.all():
                     metric.fit(reduced, y, weights)
-                else:  # the start says more of classes that come later
+                else:  # the start has information on classes that come later
                     ones = namespace(given).ones_like(astype(labels, given.dtype))
                     metric.fit(given, labels, ones)
         except np.linalg.LinAlgError:
@@ -621,7 +621,7 @@ class PrototypeClassifier(
         move_attributes(self, training.y)  # what was found with numpy
 
     def _reporter(self, training):
-        """What a solver calls after each iteration; None if nobody listens."""
+        """Callback of a solver after each iteration; None without progress."""
         progress = current_progress()
         y = self.classes_[to_numpy(training.y)] if progress.active else None
         X = training.X
@@ -720,11 +720,11 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         slope are at their end. Each call adds one to ``n_iter_``, and the sum of the
         losses of its samples to the end of ``loss_curve_``.
 
-        The automatic variance of :class:`PLRSQ` and :class:`RSLVQ` is that of the
-        samples of all calls about the first prototypes; after ``fit`` it stays. The
-        proportions of the classes are those of the samples since the last ``fit``, that
-        one included, and are equal as long as a class has none; training shrinks them
-        towards equal ones, as far as they may differ by chance [1]_.
+        The automatic variance of :class:`PLRSQ` and :class:`RSLVQ` is the variance of
+        the samples of all calls about the first prototypes; after ``fit`` it does not
+        change. The class proportions are estimated from the samples of the last ``fit``
+        and all later calls, and are equal as long as a class has no samples; training
+        shrinks them towards equality, as far as they may differ by chance [1]_.
 
         Parameters
         ----------
@@ -785,9 +785,9 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         training = self._continued(X, y, weights, class_sums)
         if np.isinf(training.n_epochs):
             return training
-        # The first samples may have been few: the variance is that of all so far, about
-        # the start. About the prototypes on their way it would grow as they are driven
-        # apart, and steps with it.
+        # The first samples may have been few: the variance of all samples so far is
+        # computed about the start. About the moving prototypes it would grow, and steps
+        # with it.
         squared = training.metric.squared_distances(training.Z, training.start)
         found = find_variance(squared, training.y, training.labels, training.weights)
         share = 1 - before.sum() / class_sums.sum()

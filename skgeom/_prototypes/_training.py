@@ -33,8 +33,8 @@ from skgeom.utils.validation import warn_user
 # milliseconds of eigendecompositions. Chosen in `bench_lvq.py fits`.
 _BLOCK = 250_000
 # Numbers in the matrices, or gradients, of pairs that are kept in memory together,
-# 256 MiB: for the curvature, and as a block of an accelerator. Four times what the
-# largest matrices of `bench_lvq.py fits` need, those of 64 channels.
+# 256 MiB: for the curvature, and as a block of an accelerator. Four times the size of
+# the largest matrices of `bench_lvq.py fits`, with 64 channels.
 _KEPT = 2**25
 
 SINGULAR = (
@@ -170,7 +170,7 @@ def find_variance(squared, y, labels, weights):
 # Chosen in `bench_lvq.py fits`.
 _RESIDUAL = 0.1
 # The part of the curvature without a sign that is added to the Gauss-Newton matrix. It
-# makes the matrix definite, and whole steps are still nearly those of Newton. Chosen in
+# makes the matrix definite, and steps remain nearly Newton steps. Chosen in
 # `bench_lvq.py fits`.
 _DAMPING = 0.02
 
@@ -192,7 +192,7 @@ class PrototypeCost:
     scale : float or None
         The scale of the loss. None: its logarithm is a variable.
     reduction : Relevance or None
-        What is done to the samples first, by a matrix that is a variable.
+        Linear map of the samples, whose matrix is a variable.
     """
 
     def __init__(self, training, loss, scale=None, reduction=None):
@@ -367,8 +367,8 @@ def in_tangent_space(training):
     return replace(training, metric=metric, Z=Z, prototypes=prototypes)
 
 
-# The tolerance of the optimization in tangent coordinates, and that of a single
-# iteration with curvature, as fractions of ``tol``. Chosen in `bench_lvq.py fits`: with
+# Tolerances of the optimization in tangent coordinates, and of a single iteration with
+# curvature, as fractions of ``tol``. Chosen in `bench_lvq.py fits`: with
 # 1, the cost of ETH-80 is 6 % higher.
 _PRECISE = 0.02
 
@@ -433,11 +433,11 @@ def fit_lbfgs(
     training : Training
         Samples, and prototypes to start from.
     loss : LikelihoodLoss or MarginLoss
-        What is minimized.
+        The loss that is minimized.
     scale : float
         The scale of the loss; where to start, if ``learn_scale``.
     reduction, matrix : Relevance, ndarray, or None
-        What is done to the samples, by a matrix that is learned as well, and its start.
+        Linear map of the samples, whose matrix is learned as well, and its start.
     max_iter, tol
         As the parameters of the estimators.
     enough : float or None
@@ -486,7 +486,7 @@ def fit_lbfgs(
             return True
         return value <= goal  # the classes are separated; go no farther
 
-    # Threads of BLAS are in the way of those of the cost where matrices are small.
+    # If matrices are small, BLAS threads compete with the threads of the cost.
     with one_blas_thread(training.Z.ndim == 3):
         try:
             cost = PrototypeCost(training, loss, fixed_scale, reduction)
@@ -539,7 +539,7 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
     training : Training
         Samples, and prototypes to start from.
     loss : LikelihoodLoss or MarginLoss
-        What is minimized.
+        The loss that is minimized.
     rates, scales : list of float
         Learning rate and scale of the loss of each epoch.
     batch_size : int, default=1
@@ -607,8 +607,8 @@ def bounded(coefficients):
 # From nearly the class means to nearly the maximum of the likelihood. With ratios of
 # 3.16, kappa of one subject of BCI IV 2a in `bench_lvq.py metrics` is .004 lower.
 _WEIGHTS = np.logspace(0, -4, 13)
-# The weight depends on about so many samples at most, which bounds the time that its
-# selection takes of large data, as in `bench_growth.py`.
+# Largest number of samples that select the weight: it bounds the time of the selection
+# for large data, as in `bench_growth.py`.
 _MOST_SAMPLES = 1_000
 
 
@@ -616,10 +616,10 @@ def select_weight(training, make_loss, scale, **limits):
     """Largest weight whose score is not worse than the best one by a standard error.
 
     The score of a weight is the mean log probability of the class of held-out samples,
-    with classes weighted equally; the standard error is that of the mean of paired
-    differences from the best weight, a rule like that of [1]_. Weights are tried in
-    decreasing order until the score decreases. Each optimization starts where the one
-    with the weight before has ended.
+    with classes weighted equally. The largest weight within one standard error of the
+    best score is selected, as in [1]_, with the standard error of paired differences.
+    Weights are tried in decreasing order until the score decreases. Each optimization
+    starts at the result of the previous weight.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ class MarginClassifier:
     Attributes
     ----------
     temperature_ : float
-        The temperature T. ``partial_fit`` holds out no samples: T is that of the last
-        ``fit`` or, without any, the mean squared distance of the samples from the
+        The temperature T. ``partial_fit`` holds out no samples: T is the result of the
+        last ``fit`` or, without any, the mean squared distance of the samples from the
         nearest prototype of their class at the start.
     """
 
@@ -86,10 +86,10 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
         the epoch, as in the authors' code: in the end it is the samples close to the
         border that count.
     class_weight : "balanced", None or dict, default="balanced"
-        What the weights of the samples are multiplied by in training, for each class.
-        ``"balanced"`` makes the sums of their weights equal, lest a large class take
-        the samples of a small one; in ``partial_fit``, the sums are those of all
-        samples so far. A dict has labels and positive numbers.
+        Factors of the sample weights in training, for each class. ``"balanced"`` makes
+        the sums of weights of the classes equal, so that a large class does not
+        dominate a small one; in ``partial_fit``, the sums include all samples so far. A
+        dict has labels and positive numbers.
     {temperature}
     {init}
     {solver}

@@ -50,7 +50,7 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
     slope : float, default=10
         The slope s of the sigmoid.
     class_weight : None, "balanced" or dict, default=None
-        What the weights of the samples are multiplied by in training, for each class.
+        Factors of the sample weights in training, for each class.
         ``"balanced"`` makes the sums of their weights equal. A dict has labels and
         positive numbers.
     {temperature}
@@ -98,7 +98,7 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
 
     Notes
     -----
-    The class probabilities are those of :class:`GLRSQ`, with the distance d.
+    Class probabilities are computed as in :class:`GLRSQ`, with the distance d.
 
     References
     ----------

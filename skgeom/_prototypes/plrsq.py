@@ -55,9 +55,9 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     Parameters
     ----------
     sigma2_scale : float, default=1.0
-        What the automatic ``sigma2`` is multiplied by, and where ``"learn"`` starts. A
-        search over it suits each fold, metric and number of prototypes. It has no
-        effect on a ``sigma2`` that is a number.
+        Factor of the automatic ``sigma2``, and of the start of ``"learn"``. A grid
+        search over it is independent of the scale of folds and metrics. It has no
+        effect if ``sigma2`` is a number.
     representability : "auto" or float, default="auto"
         Weight of a term that draws prototypes to the samples of their class: minus
         this times the log of their mixture density, :math:`\sum_{l: c_l = y} P(l)
@@ -79,8 +79,8 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         equally: ``"uniform"`` is the same for all classes, as in the paper; None and
         ``"empirical"`` are the proportions of the classes in the training samples; or
         an array of shape (n_classes,) of sum one, in the order of ``classes_``.
-        Training itself goes by the proportions of its samples; Bayes' rule puts these
-        probabilities in their place.
+        Training uses the class proportions of the samples; Bayes' rule replaces them by
+        these probabilities in prediction.
 
     Attributes
     ----------
@@ -113,9 +113,9 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         if not sums.all():  # in partial_fit, of classes that have yet to come
             sums = np.ones_like(sums)
         self.priors_ = check_priors(self.priors, sums)
-        # Training goes by the proportions that the samples have, or are balanced to.
-        # The weights of a dict do not count as proportions, but as costs of errors,
-        # which are to move the boundaries; a change of priors would undo that.
+        # Training uses the class proportions of the samples, or balanced ones. The
+        # weights of a dict are costs of errors and not proportions: they are meant to
+        # move the boundaries, which a change of priors would undo.
         balanced = self.class_weight == "balanced"
         sums = without_chance(sums) if streams else sums
         priors = check_priors("uniform" if balanced else None, sums)
@@ -133,7 +133,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             weight = 0.0
         elif training.prototypes.ndim == 3:
             weight = _REPRESENTABILITY
-        elif self._goes_on() and before > 0:  # 0 is that of partial_fit
+        elif self._goes_on() and before > 0:  # partial_fit sets 0
             weight, scores = before, self.representability_scores_
         else:
             limits = {"max_iter": self.max_iter, "tol": self.tol}
@@ -217,7 +217,7 @@ class PLRSQ(LikelihoodClassifier):
 
         - ``"tangent"``, in which matrices are vectors of the tangent space at the
           affine-invariant mean of the training samples: affine-invariant, and fast;
-        - ``"riemann"``, affine-invariant, that of the papers;
+        - ``"riemann"``, the affine-invariant metric of the papers;
         - ``"logdet"``, Stein's divergence: affine-invariant as well, an eighth of the
           square of ``"riemann"`` nearby, so that a given ``sigma2`` is to be divided
           by 8;

@@ -123,8 +123,8 @@ def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
     1: diabetes within five years.
 
     The data are read from a file ``pima_diabetes.csv`` in the folder SKGEOM_DATA, a
-    table with a header and the columns ``feature_names`` and ``target``. Without that
-    file, they are downloaded once from OpenML, data set 37.
+    table with a header and the columns ``feature_names`` and ``target``. If the file is
+    missing, the data are downloaded once from OpenML, data set 37.
 
     Parameters
     ----------

@@ -255,7 +255,7 @@ def make_speed_videos(
     :math:`\sqrt{\|c\|^2 + 450 \cdot 0.045}`.
 
     Videos without noise are easy to classify: the accuracy of quadratic discriminant
-    analysis on eight principal components is 0.99. To compare methods, add Gaussian
+    analysis on eight principal components is 99 %. To compare methods, add Gaussian
     noise of variance 0.001 to the responses of filters of unit norm. The paper models
     the noise of neurons in this way.
 

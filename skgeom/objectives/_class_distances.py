@@ -19,19 +19,19 @@ methods and attributes.
     (c, m) and (c, m, m), the latter symmetric matrices G such that a change dS of the
     covariance changes the value by the sum of the entries of G * dS;
 ``Distance.label``
-    is the name in figures: that of the registry with capitals, to which they add
+    is the name in figures: the registered name with capitals; figures append
     "distance";
 ``Distance.returns_square``
-    says that ``pairs`` returns the square of the distance. Where the distance is a
+    is true if ``pairs`` returns the square of the distance. Where the distance is a
     root, only its square has a gradient at zero. A divergence is its own distance;
 ``Distance.affine_invariant``
-    says that an invertible linear map of the features changes nothing;
+    is true if invertible linear maps of the features do not change the distance;
 ``Distance.translation_invariant``
-    says that a common offset of all means changes nothing;
+    is true if a common offset of all means does not change the distance;
 ``Distance.rotation_invariant``
-    says that an orthogonal map of the features changes nothing;
+    is true if orthogonal maps of the features do not change the distance;
 ``Distance.parallel``
-    says that several threads may call ``pairs``.
+    is true if several threads may call ``pairs``.
 
 Estimators, displays and tests support all distances that are named in ``DISTANCES`` or
 ``SECOND_MOMENT_DISTANCES`` at the end of this file.
@@ -49,13 +49,13 @@ from scipy.sparse import csc_array
 from skgeom.geometry._affine_invariant import inverse_factors as _inverse_factors
 from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_gradients
 
-# A sum over so many pairs and classes is faster by products than by a sparse matrix
-# (benchmarks/bench_many_classes.py).
+# Largest number of pairs times classes for which dense products sum faster than a
+# sparse matrix (benchmarks/bench_many_classes.py).
 _FEW = 2**14
 
 
 class DistanceTraits:
-    """What is asked of a distance before it is computed; this is true of most."""
+    """Properties of a distance, with the values that most distances have."""
 
     returns_square = False
     affine_invariant = True
@@ -65,10 +65,10 @@ class DistanceTraits:
 
 
 class Distance(DistanceTraits):
-    """What most distances of means and covariances have in common.
+    """Base class of most distances of means and covariances.
 
-    The gradients of a pair, or of a class, are kept as one array, (m, m + 1): that of
-    the covariance, and that of the mean as a last column.
+    The gradients of a pair, or of a class, are one array, (m, m + 1): the gradient with
+    respect to the covariance, and with respect to the mean as the last column.
     """
 
     def __init__(self, means, covariances):
@@ -76,7 +76,7 @@ class Distance(DistanceTraits):
         self.covariances = covariances
 
     def by_class(self, i, j, of_i, of_j, of_mean=None):
-        """Sum arrays of pairs, (p, ...), over those of each class, to (c, ...).
+        """Sum arrays of pairs, (p, ...), over the pairs of each class, to (c, ...).
 
         ``of_mean`` has the gradients, (p, m), of the mean of class i, if these are the
         negative ones of class j, and of_i and of_j do not contain them.
@@ -180,7 +180,7 @@ class AffineInvariantDistance(_FactoredDistance, MatrixDistance):
        \frac{\partial d^2}{\partial A_i} = -2 V \log(\Lambda) V^\top, \quad
        \frac{\partial d^2}{\partial A_j} = 2 V \log(\Lambda) \Lambda^{-1} V^\top
 
-    so one symmetric eigendecomposition a pair gives value and gradient. It is that of
+    so one symmetric eigendecomposition per pair determines value and gradient: of
     :math:`Q Q^\top` with the quotient :math:`Q = L_i^{-1} L_j` of Cholesky factors.
     """
 
@@ -237,7 +237,7 @@ class CalvoOllerDistance(_FactoredDistance):
             of_i = (v * -scaled[:, None]) @ v.mT
             of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
             # The means enter by their difference; the mean of class i is at the origin,
-            # where its derivative is twice the last column of that of the embedding.
+            # where its derivative is twice the last column of the embedding's.
             of_mean = -2 * _product(v, scaled * vectors[:, -1])
             return self.by_class(i, j, of_i, of_j, of_mean)
 
@@ -261,8 +261,8 @@ def _spectrum(quotients):
     return eigenvalues, vectors
 
 
-# Error of a distance, relative to it where it exceeds 1. That of the gradient is about
-# the same, as the bracket of the distance has the width of a gradient
+# Error of a distance, relative to it where it exceeds 1. The error of the gradient is
+# about equal, because the bracket of the distance has the width of a gradient
 # (benchmarks/bench_fisher_rao.py).
 _TOL = 1e-12
 

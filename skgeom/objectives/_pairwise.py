@@ -22,16 +22,16 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.threads import map_threads
 
-# With several threads, classes are projected in blocks of about so many numbers
+# Size in numbers of the blocks of classes that several threads project
 # (benchmarks/bench_many_classes.py).
 _NUMBERS_PER_BLOCK = 2**21
 
-# Up to so many pairs (those of 100 classes) are taken all at once
-# (benchmarks/bench_many_classes.py).
+# Largest number of pairs that are evaluated without sampling; 100 classes have about as
+# many (benchmarks/bench_many_classes.py).
 FEW_PAIRS = 5000
-# Samples begin with about so many pairs, or so many for each class; they grow by this
-# factor, and end with all pairs, if these are no more than so many for each class
-# (benchmarks/bench_many_classes.py).
+# Number of pairs of the first sample: at least _LEAST in all, and _FIRST for each
+# class. Samples grow by the factor _GROWTH, and end with all pairs if there are at most
+# _LAST for each class (benchmarks/bench_many_classes.py).
 _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 
 # Pairs are evaluated in blocks, each by one thread: with many classes, most of the work
@@ -40,8 +40,9 @@ _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 # all classes, which limits the number of blocks (benchmarks/bench_many_classes.py).
 _PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 
-# The mean is computed from up to so many pairs (those of 1,024 classes), and estimated
-# from as many if there are more (benchmarks/bench_many_classes.py).
+# Largest number of pairs from which the mean is computed; 1,024 classes have about as
+# many. A sample of this size estimates the mean of more pairs
+# (benchmarks/bench_many_classes.py).
 _PAIRS_OF_MEAN = 2**19
 
 
@@ -64,7 +65,7 @@ class ProjectedClasses:
     regularization : float
         :math:`\sigma^2`, in squared units of the data.
     parallel : bool, default=False
-        Whether to project NumPy arrays with our own threads instead of those of BLAS.
+        Whether to project NumPy arrays with our own threads instead of BLAS threads.
     """
 
     def __init__(self, means, covariances, regularization, parallel=False):
@@ -216,7 +217,7 @@ class MeanPairwiseDistance:
 
     @property
     def rotation_invariant(self):
-        """Whether filters F and F R are worth the same for an orthogonal R."""
+        """Whether the objective is equal for filters F and F R with an orthogonal R."""
         return self.distance.rotation_invariant
 
     @property
@@ -295,7 +296,7 @@ class MeanPairwiseDistance:
         return matrix + matrix.T
 
     def _values(self, filters, pairs):
-        """What the distance returns for some pairs, without gradients."""
+        """Distances of some pairs, without gradients."""
         means, covariances, _ = self.classes(filters)
         distance = self.distance(means, covariances)
 
@@ -308,7 +309,7 @@ class MeanPairwiseDistance:
         return np.concatenate(values)
 
     def _averaged(self, values):
-        """What is averaged, and its derivative, given what ``pairs`` returns."""
+        """The averaged values and their derivative, from the result of ``pairs``."""
         if self.squared == self.distance.returns_square:
             return values, np.ones_like(values)
         if self.squared:
@@ -385,15 +386,15 @@ def all_pairs(weights, pair_weights=None):
 def growing_samples(weights, random_state, pair_weights=None):
     """Samples of the pairs, each part of the next one; none if the pairs are few.
 
-    The last one is of all pairs, if these are affordable: their number then is within
-    a fixed multiple of the number of classes, as that of all samples is.
+    The last sample has all pairs if their number is at most a fixed multiple of the
+    number of classes. All samples respect this limit.
 
     Parameters
     ----------
     weights : ndarray of shape (c,)
         Weights of the classes.
     random_state : int, RandomState instance or None
-        What the pairs are drawn with.
+        Random state of the draw.
     pair_weights : ndarray of shape (c, c), default=None
         Factors of the weights of the pairs, symmetric.
 
@@ -418,7 +419,7 @@ def growing_samples(weights, random_state, pair_weights=None):
 
 
 def large_sample(weights, n_pairs, random_state, pair_weights=None):
-    """A sample of about so many pairs, or all pairs if they are no more than that."""
+    """A sample of about ``n_pairs`` pairs, or all pairs if there are fewer."""
     if n_weighted_pairs(weights, pair_weights) <= n_pairs:
         return all_pairs(weights, pair_weights)
     return _CyclicPairs(weights, random_state, pair_weights).sample(n_pairs)

@@ -29,8 +29,8 @@ class MeanInformation:
        \frac1N \sum_k \log \frac{\mathcal{N}(z_k; \mu_{y_k}, \Sigma_{y_k})}
        {\sum_i \pi_i \mathcal{N}(z_k; \mu_i, \Sigma_i)}
 
-    which is the mean of the log posterior of the correct class, minus that of its prior
-    probability :math:`\pi_{y_k}`: zero for features that tell nothing (appendix E.2 of
+    which is the mean of the log posterior of the correct class, minus the log prior
+    probability :math:`\log \pi_{y_k}`: zero for uninformative features (appendix E.2 of
     Herrera-Esposito and Burge, 2025, without a sample of the noise in the features).
     With :math:`u_{ki} = \Sigma_i^{-1} (z_k - \mu_i)` and the
     differences :math:`a_{ki}` between the indicator of the correct class and the
@@ -93,7 +93,7 @@ class MeanInformation:
 
     @property
     def parallel(self):
-        """Whether threads share the work, so that those of BLAS are in their way."""
+        """Whether threads share the work, so that BLAS should have one thread."""
         return self.n_samples > _SAMPLES_PER_BLOCK
 
     def project(self, basis):
@@ -121,7 +121,7 @@ class MeanInformation:
 
     @property
     def mean_log_prior(self):
-        """What the information lacks to be the mean log posterior."""
+        """The mean log prior: the information plus this is the mean log posterior."""
         labels, weights = to_numpy(self.labels), to_numpy(self.weights)
         return float(np.average(self.log_priors[labels], weights=weights))
 
@@ -151,7 +151,7 @@ class MeanInformation:
         return sums[0], sums[1] + pull_back(*gaussians.pull_back(*sums[2:]))
 
     def _blocks(self, n_numbers=np.inf):
-        """Slices of the samples, of each of which there are so many numbers."""
+        """Slices of the samples, of ``n_numbers`` numbers each."""
         size = int(_NUMBERS_PER_BLOCK / n_numbers)
         size = min(max(size, _SAMPLES_PER_BLOCK), 16 * _SAMPLES_PER_BLOCK)
         n_samples = self.n_samples
@@ -163,8 +163,8 @@ class _Gaussians:
     """Log posteriors of features, with their gradients, by Gaussians of m dimensions.
 
     Samples are whitened by each class: ``w = inv(L) (z - mean)``, ``L L.T`` being its
-    covariance. The samples are the last axis of all arrays. They are those of the
-    library of X, on its device.
+    covariance. The samples are the last axis of all arrays. The arrays have the
+    namespace and device of X.
     """
 
     def __init__(self, means, covariances, log_priors, X):
@@ -176,7 +176,7 @@ class _Gaussians:
         self._stacked = like(self._inverse_factors.reshape(-1, means.shape[1]), X)
 
     def __call__(self, features, labels, weights):
-        """Sums over samples: of the value and of what the gradient is made of.
+        """Sums over samples of the value and of the terms of the gradient.
 
         Takes features (m, N), labels (N,) and weights (N,). Returns the sum of the
         information; its gradient with respect to the features, (m, N); and, by class,

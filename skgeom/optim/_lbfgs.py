@@ -149,11 +149,10 @@ class RiemannianLBFGS:
         Returns
         -------
         OptimizerResult
-            The attributes are the attributes of pymanopt's ``OptimizerResult``: the
-            last ``point``, which is the best point up to rounding, its ``cost`` and
-            ``gradient_norm``, the reason for stopping in ``stopping_criterion``, the
-            number of ``iterations`` and of ``cost_evaluations``, ``time`` and
-            ``step_size``.
+            An ``OptimizerResult`` of pymanopt, with the last ``point``, which is the
+            best point up to rounding, its ``cost`` and ``gradient_norm``, the reason
+            for stopping in ``stopping_criterion``, the number of ``iterations`` and of
+            ``cost_evaluations``, ``time`` and ``step_size``.
         """
         manifold = problem.manifold
         point = manifold.random_point() if initial_point is None else initial_point
