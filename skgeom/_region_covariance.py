@@ -156,8 +156,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         descriptors = _for_each_size(self._describe, X, mask)
-        if len({d.shape[1:] for d in descriptors}) > 1:
-            raise ValueError("All images of X must have the same number of channels.")
+        if len({d.shape[1:] for d in descriptors}) != 1:
+            raise ValueError("X must be images that have the same number of channels.")
         return np.concatenate(descriptors)
 
     def _describe(self, X, mask=None):
@@ -192,7 +192,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             ensure_2d=False,
             ensure_all_finite=False,
         )
-        if X.ndim not in (3, 4):
+        if X.ndim not in (3, 4) or 0 in X.shape:
             raise ValueError(
                 "X must be images of shape (n_samples, height, width) or (n_samples, "
                 f"height, width, n_channels), got shape {X.shape}. For one image, use "

@@ -60,6 +60,7 @@ NAMES = {
     "dict": "dict[Any, Any]",
     "tuple": "tuple[Any, ...]",
     "list": "list[Any]",
+    "list of str": "list[str]",
     "callable": "Callable[..., Any]",
     "RandomState instance": "np.random.RandomState",
     "self": "Self",

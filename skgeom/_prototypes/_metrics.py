@@ -765,12 +765,3 @@ SPD_METRICS = {
     "euclid": EuclideanSPDMetric,
     "logdet": LogDetMetric,
 }
-
-
-def find_metric(metric):
-    """A new metric of a name."""
-    if metric not in SPD_METRICS:
-        raise ValueError(
-            f"metric must be one of {sorted(SPD_METRICS)}, got {metric!r}."
-        )
-    return SPD_METRICS[metric]()

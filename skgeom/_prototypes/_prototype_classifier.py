@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
-from skgeom._prototypes._metrics import VectorMetric, find_metric
+from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
 from skgeom._prototypes._training import (
     SINGULAR,
     Training,
@@ -492,7 +492,7 @@ class PrototypeClassifier(
         if not isinstance(self.init, str):
             shape = sum(counts), *reduced.shape[1:]
             given = given_prototypes(self.init, shape, labels, X.dtype, self._n_copies)
-        metric = VectorMetric() if X.ndim == 2 else find_metric(self.metric)
+        metric = VectorMetric() if X.ndim == 2 else SPD_METRICS[self.metric]()
         self._check_not_tiny(reduced)
         try:
             with linear_algebra():

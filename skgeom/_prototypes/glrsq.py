@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._prototypes._losses import MarginLoss, nearest_scores
+from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
@@ -152,7 +153,7 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
     _parameter_constraints = {
         **streaming_constraints,
         **margin_constraints,
-        "metric": [str],
+        "metric": [StrOptions(SPD_METRICS.keys())],
         "slope": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
 

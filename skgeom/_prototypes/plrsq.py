@@ -10,6 +10,7 @@ from skgeom._prototypes._losses import (
     class_log_densities,
     prototype_log_priors,
 )
+from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
@@ -306,7 +307,7 @@ class PLRSQ(LikelihoodClassifier):
 
     _parameter_constraints = {
         **likelihood_constraints,
-        "metric": [str],
+        "metric": [StrOptions(SPD_METRICS.keys())],
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
     }
 
