@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
+from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
 from skgeom.utils.validation import checked_targets, weighted_samples
 
@@ -139,6 +140,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             If X, y or ``sample_weight`` is malformed, if the squares of X overflow, or
             if ``prior_samples`` is so small that a covariance is singular.
         """
+        check_library(X, self)
         X = validate_data(self, X, dtype=np.float64)
         y = checked_targets(y, X, y_numeric=True)
         weights = np.ones(len(y))
@@ -223,6 +225,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             from the means that squared distances overflow.
         """
         check_is_fitted(self)
+        check_library(X, self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         X = X[:, self._varies]
         positions = np.interp(self.grid_, self.levels_, np.arange(len(self.levels_)))

@@ -12,6 +12,7 @@ from skgeom import (
     SQFA,
     CovarianceHessianProjection,
     GaussianClassifier,
+    GaussianRegressor,
     KernelDiscriminantAnalysis,
     RejectionClassifier,
     geometry,
@@ -220,6 +221,12 @@ REFUSED = {
     "sparse": (lambda X: X.to_sparse(), r"X is a sparse tensor.*X\.to_dense\(\)"),
     "meta": (lambda X: X.to("meta"), "X is on the device 'meta'"),
 }
+
+
+def test_regressor_of_numpy_arrays_only(library, wine_32):
+    X, y = wine_32
+    with pytest.raises(ValueError, match="does not support arrays of libraries other"):
+        GaussianRegressor().fit(library.array(X), y)
 
 
 @pytest.mark.exhaustive
