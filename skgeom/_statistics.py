@@ -71,8 +71,8 @@ class ClassStatistics:
     means : array-like of shape (n_classes, n_features)
         Mean :math:`\gamma_i` of each class.
     covariances : array-like of shape (n_classes, n_features, n_features)
-        Covariance :math:`\Phi_i` of each class, taken as the unbiased estimate
-        (divided by count - 1) where statistics are merged.
+        Covariance :math:`\Phi_i` of each class. Merging assumes unbiased estimates
+        (divided by count - 1).
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class ClassStatistics:
         Mean of each class. With scikit-learn's ``array_api_dispatch``, means have the
         namespace and device of the samples.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
-        Covariance of each class, where the means are.
+        Covariance of each class, with the namespace and device of the means.
     axes : ndarray of shape (n_axes, n_features) or None
         The orthonormal axes of statistics in fewer dimensions, see ``n_axes``. Means
         and covariances then belong to the ``n_axes`` features ``X @ axes.T``.
@@ -100,8 +100,8 @@ class ClassStatistics:
     Raises
     ------
     ValueError
-        If shapes do not fit, labels repeat, counts are below 1, numbers are not finite,
-        or covariances are not symmetric or have negative eigenvalues.
+        If shapes do not match, labels repeat, counts are below 1, numbers are not
+        finite, or covariances are not symmetric or have negative eigenvalues.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class ClassStatistics:
     array([[2., 0.],
            [0., 0.]])
 
-    From two pieces:
+    Add the statistics of two parts:
 
     >>> first = ClassStatistics.from_data(X[::2], y[::2])
     >>> whole = first + ClassStatistics.from_data(X[1::2], y[1::2])
@@ -173,12 +173,12 @@ class ClassStatistics:
 
     @classmethod
     def empty(cls):
-        """Statistics of no samples: ``empty() + a`` is ``a``.
+        """Return statistics with zero samples: ``empty() + a`` is ``a``.
 
         Returns
         -------
         ClassStatistics
-            Without classes. They have the features of whatever they are added to.
+            Statistics without classes. A sum has the features of the second summand.
 
         Examples
         --------
@@ -195,16 +195,15 @@ class ClassStatistics:
     ):
         """Compute the statistics of labeled samples.
 
-        The rows of each class are copied and multiplied in blocks, so that one block
-        is all the memory needed besides the result. Sums are in float64 for every
-        dtype of X.
+        The rows of each class are copied and multiplied in blocks, so the additional
+        memory is one block. Sums are computed in float64 for every dtype of X.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their labels.
+            Labels of the samples.
         covariance_estimator : None, str, or object, default=None
             None for the sample covariance; the name of an estimator of
             ``pyriemann.geometry.covariance``, one of ``"cov"``, ``"lwf"``, ``"mcd"``,
@@ -230,7 +229,7 @@ class ClassStatistics:
             to less than 1, if ``covariance_estimator`` is unknown, or if it is given
             together with weights.
         MemoryError
-            If the covariances need more memory than there is.
+            If the covariances do not fit in memory.
         """
         if is_by_numpy(X):
             options = {"sample_weight": sample_weight, "n_axes": n_axes}
@@ -249,15 +248,15 @@ class ClassStatistics:
 
     @classmethod
     def from_blocks(cls, blocks, *, n_axes=None):
-        """Compute the statistics of samples that come in blocks.
+        """Compute the statistics of samples in blocks.
 
         One block at a time is in memory, so that the blocks may come from a file, a
         database or a generator. The result equals the statistics of all samples up to
         rounding, for any order and sizes of blocks.
 
-        Where the covariances of all classes are too large for the memory, ``n_axes``
-        takes them in fewer dimensions: a first pass over the blocks finds the principal
-        axes of all samples together, and a second one the statistics of ``X @ axes.T``.
+        If the covariances of all classes do not fit in memory, use ``n_axes`` for fewer
+        dimensions: a first pass over the blocks computes the principal axes of all
+        samples, and a second pass the statistics of ``X @ axes.T``.
 
         Parameters
         ----------
@@ -267,8 +266,8 @@ class ClassStatistics:
             may have any weights: the weights of each class must add up to at least 1
             over all blocks. Data frames must have their columns in the same order.
         n_axes : int, default=None
-            Number of leading principal axes to keep. The blocks are then read twice,
-            so that a generator must be given as a function that returns a new one.
+            Number of leading principal axes to keep. The blocks are then read twice:
+            pass a function that returns a new generator instead of a generator.
 
         Returns
         -------
@@ -282,7 +281,7 @@ class ClassStatistics:
             in their features or in the kind of their labels; if there are no
             samples; or if ``n_axes`` is given and blocks can be read only once.
         MemoryError
-            If the covariances need more memory than there is.
+            If the covariances do not fit in memory.
 
         Examples
         --------
@@ -317,7 +316,7 @@ class ClassStatistics:
     def from_second_moments(cls, classes, counts, second_moments):
         r"""Make statistics that hold second moments about the origin only.
 
-        These are enough for :class:`SecondMomentSQFA`. Their ``means`` and
+        Second moments suffice for :class:`SecondMomentSQFA`. ``means`` and
         ``covariances`` are None.
 
         Parameters
@@ -337,7 +336,7 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If shapes do not fit, labels repeat, counts are below 1, numbers are not
+            If shapes do not match, labels repeat, counts are below 1, numbers are not
             finite, or matrices are not symmetric or have negative eigenvalues.
         """
         second_moments = _checked_matrices(second_moments, "second_moments")
@@ -351,13 +350,14 @@ class ClassStatistics:
         Parameters
         ----------
         parts : iterable of ClassStatistics
-            Statistics of sample covariances, with the same features. They may lack
+            Statistics with sample covariances and the same features. A part may lack
             classes, may be empty, and may have weights that add up to less than 1.
 
         Returns
         -------
         ClassStatistics
-            Where the arrays of the first part are; empty if there are no parts.
+            Statistics with the namespace and device of the first part; empty if there
+            are no parts.
 
         Raises
         ------
@@ -426,7 +426,7 @@ class ClassStatistics:
         within : ndarray of shape (n_features, n_features)
             Weighted mean of the class covariances.
         total : ndarray of shape (n_features, n_features)
-            The same plus the weighted covariance of the class means.
+            The within-class covariance plus the weighted covariance of the class means.
         """
         matrices = self._matrices if self.means is None else self.covariances
         weights = like(self.counts / self.counts.sum(), matrices)
@@ -465,13 +465,14 @@ class ClassStatistics:
         Returns
         -------
         ClassStatistics
-            The same classes, counts and means. Such statistics cannot be merged.
+            The same classes, counts and means. Shrunk statistics cannot be merged.
 
         Raises
         ------
         ValueError
-            If these are second moments only, or no sample covariances, or if
-            ``shrinkage`` has a wrong shape or a number below 0 or above 1.
+            If the statistics contain second moments only, or covariances that are not
+            sample covariances, or if ``shrinkage`` has a wrong shape or a number below
+            0 or above 1.
 
         References
         ----------
@@ -480,7 +481,8 @@ class ClassStatistics:
 
         Examples
         --------
-        A class of three samples gets nearly the covariance of the other one:
+        The covariance of a class of three samples becomes nearly the covariance of the
+        large class:
 
         >>> import numpy as np
         >>> from skgeom import ClassStatistics
@@ -526,7 +528,7 @@ class ClassStatistics:
         Returns
         -------
         ClassStatistics
-            With ``n_components`` features, and no axes.
+            Statistics with ``n_components`` features and without axes.
 
         Raises
         ------
@@ -559,19 +561,20 @@ class ClassStatistics:
     def decay(self, factor):
         """Statistics of the same samples with smaller weights.
 
-        ``statistics.decay(0.9) + batch``, for one batch after another, are weighted
-        exponentially, and follow data that change: the last batch has the weight 1, the
-        one before 0.9, and so on.
+        ``statistics.decay(0.9) + batch``, for one batch after another, are
+        exponentially weighted statistics for data that change: the last batch has the
+        weight 1, the previous batch 0.9, and so on.
 
         Parameters
         ----------
         factor : float
-            By which all weights are multiplied; above 0, and at most 1.
+            Factor of all weights; above 0, and at most 1.
 
         Returns
         -------
         ClassStatistics
-            With the same means, counts times ``factor``, and covariances for these.
+            Statistics with the same means, counts times ``factor``, and the covariances
+            for the new counts.
 
         Raises
         ------
@@ -601,7 +604,7 @@ class ClassStatistics:
         X : array-like of shape (n_samples, n_features)
             New samples; they may be of new classes.
         y : array-like of shape (n_samples,)
-            Their labels.
+            Labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights; the weights of each class must add up to at least 1,
             including earlier samples.
@@ -614,7 +617,7 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If X or y is malformed or has another number of features.
+            If X or y is malformed, or if the number of features differs.
         """
         self._check_sample_covariances("added")
         new = _read(X, y, sample_weight, None, self.axes)

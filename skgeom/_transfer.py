@@ -50,7 +50,7 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     .. math:: Z = M_d^{-1/2} \, X \, M_d^{-1/2}
 
-    which requires no labels. The matrices of a new domain are then centered at the same
+    This requires no labels. The matrices of a new domain are then centered at the same
     point as the matrices that the next classifier was trained on.
 
     Parameters
@@ -61,8 +61,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         alignment of [2]_.
     window : int, default=None
         For :meth:`partial_fit`: the step towards a new matrix is at least
-        ``1 / window``, so that old matrices are forgotten. At least 2; None forgets
-        nothing.
+        ``1 / window``, so the weights of old matrices decrease. At least 2; None
+        weights all matrices equally.
 
     Attributes
     ----------
@@ -145,9 +145,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a matrix is not symmetric or not positive definite (the message names
-            the matrix), if an array is malformed, or if a domain has one matrix only,
-            which would become the identity.
+            If a matrix is not symmetric or not positive definite (the message names the
+            matrix), if an array is malformed, or if a domain has one matrix only,
+            because its re-centered matrix is always the identity.
         """
         X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
         means, counts = {}, {}
@@ -252,8 +252,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
             Labels of the domains. A domain without a fitted mean is re-centered by the
-            mean of its matrices in X, which must be several. None if :meth:`fit` was
-            called without labels.
+            mean of its matrices in X, at least two. None if :meth:`fit` was called
+            without labels.
 
         Returns
         -------
@@ -375,8 +375,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     relevance : float, default=0.1
         The exponent a, from 0 to 1, of :math:`R = (\sum_c L_c^2)^a`, where :math:`L_c`
         is the mean of :math:`\log(Z)` in class c, and R is scaled to a norm of 1.
-        Directions in which classes differ are then shrunk less than others. 0 weights
-        all directions equally.
+        Directions in which classes differ are then shrunk less than the remaining
+        directions. 0 weights all directions equally.
     prior_strength : float, default=200
         :math:`\kappa`: the number of matrices of a class that the mean of training
         counts as in :meth:`adapt`.
@@ -384,9 +384,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Class probabilities; None for the proportions in training. :meth:`adapt`
         estimates them for a new subject if they do not fit its matrices.
     recentering : Recentering or None, default=None
-        How matrices are re-centered; None for ``Recentering()``.
+        Transformer that re-centers the matrices; None for ``Recentering()``.
     verbose : int, default=0
-        Whether to print the selected shrinkage, and what :meth:`adapt` changes.
+        If positive, prints the selected shrinkage and the changes of :meth:`adapt`.
 
     Attributes
     ----------
@@ -419,21 +419,21 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    Recentering : Re-centering alone, before any classifier.
+    Recentering : Re-centers matrices before any classifier.
     PLRSQ : Prototypes of SPD matrices.
 
     Notes
     -----
     All methods request the metadata ``domain``; see :class:`Recentering`.
 
-    :meth:`adapt` tests two adaptations in turn and uses the first one with sufficient
-    evidence: class means at the given ``priors``, and class means at estimated priors.
-    Both are fitted to each half of the matrices. In the span of the class means, the
-    log-likelihood of the other half under the mixture of the classes, with their common
-    covariance estimated from the half, is compared with its log-likelihood under a
-    single Gaussian. If the mixture is not better by two standard errors, the
-    matrices show no clusters at the adapted means, and the means of training are kept.
-    Fewer than 10 matrices per class are never sufficient.
+    :meth:`adapt` tests two adaptations, one after the other, and uses the first
+    adaptation with sufficient evidence: class means at the given ``priors``, and class
+    means at estimated priors. Both are fitted to each half of the matrices. In the span
+    of the class means, the log-likelihood of the other half under the mixture of the
+    classes, with their common covariance estimated from the half, is compared with its
+    log-likelihood under a single Gaussian. If the mixture is not better by two standard
+    errors, the matrices show no clusters at the adapted means, and the means of
+    training are kept. Fewer than 10 matrices per class are never sufficient.
 
     References
     ----------
@@ -616,7 +616,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n, n)
             SPD matrices in temporal order; not modified.
         domain : array-like of shape (n_samples,), default=None
-            Labels of their domains; None for a single domain.
+            Labels of the domains of the matrices; None for a single domain.
 
         Returns
         -------
@@ -663,7 +663,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of their domains; None for a single domain.
+            Labels of the domains of the matrices; None for a single domain.
 
         Returns
         -------
@@ -683,7 +683,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of their domains; None for a single domain.
+            Labels of the domains of the matrices; None for a single domain.
 
         Returns
         -------
@@ -701,7 +701,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of their domains; None for a single domain.
+            Labels of the domains of the matrices; None for a single domain.
 
         Returns
         -------
@@ -719,7 +719,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of their domains; None for a single domain.
+            Labels of the domains of the matrices; None for a single domain.
 
         Returns
         -------
@@ -737,16 +737,16 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         y : array-like of shape (n_samples,)
-            Their true classes.
+            True classes of the matrices.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
+            Weights of the matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of their domains; None for a single domain.
+            Labels of the domains of the matrices; None for a single domain.
 
         Returns
         -------
         float
-            The share of the matrices whose class is predicted correctly.
+            The fraction of correctly classified matrices.
         """
         predicted = self.predict(X, domain)
         return accuracy_score(y, predicted, sample_weight=sample_weight)

@@ -139,12 +139,12 @@ class BaseFilters(
 
     @estimator_method
     def inverse_transform(self, X):
-        """Samples of least norm that have given features.
+        """Compute the samples of least norm with given features.
 
-        Of samples with the features ``Z = transform(X)``, they are the projections of X
-        onto the span of the filters: ``Z @ components_`` for orthonormal filters, and
-        ``Z @ pinv(components_).T`` in general. For centered X, principal component
-        analysis does the same with its components.
+        For the features ``Z = transform(X)``, the result is the projection of X onto
+        the span of the filters: ``Z @ components_`` for orthonormal filters, and
+        ``Z @ pinv(components_).T`` in general. For centered X, this is also the inverse
+        transform of principal component analysis.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class BaseFilters(
         return Z @ like(inverse.T, Z, Z.dtype)
 
     def class_distances(self, *, regularized=True):
-        """Distances between the classes in the space of the features.
+        """Compute the distances between the classes of features.
 
         The parameter ``distance`` of the fit defines them; :class:`AMAGauss` computes
         Hellinger distances.
@@ -202,11 +202,11 @@ class BaseFilters(
     def orthonormalize(self):
         """Replace the filters by an orthonormal basis of their span, in place.
 
-        Of all such bases it is the one nearest to the filters. The features then are
-        an invertible linear map of those before, which leaves the decisions of a
-        quadratic or linear discriminant analysis as they are, if that is fitted again.
-        ``objective_`` and ``statistics_`` follow; the ``objective_`` of
-        :class:`AMAGauss` becomes NaN, since it needs the samples.
+        The result is the orthonormal basis nearest to the filters. The new features are
+        an invertible linear map of the old features, so a refitted quadratic or linear
+        discriminant analysis makes the same decisions. ``objective_`` and
+        ``statistics_`` are updated; the ``objective_`` of :class:`AMAGauss` becomes
+        NaN, because it requires the samples.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class BaseFilters(
         return self
 
     def filter_importances(self):
-        """By how much the mean distance between the classes falls without each filter.
+        """Compute the decrease of the mean class distance without each filter.
 
         The other filters remain as they are. A filter that shares its information with
         other filters has a small importance, even if it separates the classes well.
@@ -240,8 +240,8 @@ class BaseFilters(
         Returns
         -------
         ndarray of shape (n_components,)
-            Differences of the mean, of squares if ``squared``, of what
-            :meth:`class_distances` returns.
+            Differences of the mean of :meth:`class_distances`, or of the mean of the
+            squares if ``squared``.
         """
         check_is_fitted(self)
         objective, axes = self._objective_of_features(), np.eye(self._n_features_out)

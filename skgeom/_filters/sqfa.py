@@ -48,9 +48,8 @@ class SQFA(BaseFilters):
     section 4 of [1]_). The default distance is the paper's; use
     ``distance="hellinger"`` for a classifier of images or signals (the user guide
     compares the distances). Unlike linear discriminant analysis, SQFA uses differences
-    of the covariances as well as of the means, so that more than ``n_classes - 1``
-    features can be useful. The features are designed for quadratic discriminant
-    analysis.
+    of the covariances as well as of the means, so more than ``n_classes - 1`` features
+    can be useful. The features are designed for quadratic discriminant analysis.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class SQFA(BaseFilters):
     distance : str, StudentT or callable, default="fisher-rao"
         Distance between two classes, see the user guide: ``"fisher-rao"`` (the
         Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
-        ``"fisher-rao-exact"`` (the distance itself, several times as slow),
+        ``"fisher-rao-exact"`` (the Fisher-Rao distance, several times as slow),
         ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``,
         ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
         ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
@@ -79,22 +78,23 @@ class SQFA(BaseFilters):
         :math:`F^\top (\Phi_i + N) F`. ``statistics_`` then contain the noise, and
         ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
-        Whether the filters have norm one only, or are orthogonal, too.
+        Constraint on the filters: unit norm, or unit norm and orthogonal.
     covariance_estimator : "auto", None, str or object, default="auto"
-        How the class covariances are estimated. ``"auto"`` shrinks the sample
-        covariance S_k of each class towards the covariance W within the classes,
+        Estimator of the class covariances. ``"auto"`` shrinks the sample covariance S_k
+        of each class towards the covariance W within the classes,
         :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` by held-out
         samples, see the user guide. None uses the sample covariances. Other estimators
         are one of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
         ``"scm"`` of ``pyriemann.geometry.covariance``, or an object whose ``fit`` sets
-        ``covariance_``. The means are sample means in any case. With "auto" and
-        None, filters of samples that are fewer than their features are optimized in
-        the span of the samples; with other estimators, among all features, since an
-        estimate may have a variance outside of the span.
+        ``covariance_``. The class means are always sample means. With ``"auto"`` and
+        None and fewer samples than features, the filters are optimized in the span of
+        the samples. With different estimators, the filters are optimized among all
+        features, because the estimated covariance may have a variance outside of the
+        span.
     class_weight : None, "balanced" or dict, default=None
         Weights w of the classes: a pair has the weight :math:`w_i w_j` in the mean.
-        None and ``"balanced"`` weight all classes equally, for any numbers of samples.
-        Classes that are missing in a dictionary have weight one.
+        None and ``"balanced"`` weight all classes equally, independent of the numbers
+        of samples. Classes that are missing in a dictionary have weight one.
     pair_weight : array-like of shape (n_classes, n_classes) or None, default=None
         Symmetric weights V of the pairs of classes, zero or positive, in the order of
         ``classes_``: a pair has the weight :math:`w_i w_j V_{ij}` in the mean. The
@@ -104,14 +104,14 @@ class SQFA(BaseFilters):
         discriminants, completed by principal axes; ``"random"``; or an array.
         ``"auto"`` tries ``"lda"``, ``"pca"`` and random filters.
     n_init : "auto" or int, default="auto"
-        Number of initializations; the best one is optimized to the end. Further
-        initializations than ``init`` names are random. ``"auto"`` is 8 for
+        Number of initializations; the best initialization is optimized to the end.
+        Initializations that ``init`` does not name are random. ``"auto"`` is 8 for
         ``init="auto"`` with up to 100 features and 50 classes (3 with more), 10 for
         ``init="random"``, and 1 otherwise.
     group_size : int or None, default=None
         If given, filters are learned in groups of this size (the last group may be
-        smaller), each with the earlier groups fixed, so that the groups are ordered by
-        usefulness.
+        smaller), each with the earlier groups fixed. The groups are therefore ordered
+        by their contribution to the objective.
     optimizer : str or pymanopt optimizer, default="lbfgs"
         The optimization method: ``"lbfgs"``, ``"conjugate-gradient"``,
         ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
@@ -119,8 +119,8 @@ class SQFA(BaseFilters):
     max_iter : int, default=500
         Maximum number of iterations of each run of the optimizer.
     tol : float, default=1e-6
-        The optimization stops when ten iterations together increase the objective by
-        no more than this fraction of it.
+        The optimization stops when ten iterations together increase the objective by at
+        most the fraction ``tol``.
     random_state : int, RandomState instance or None, default=None
         Seed of random initializations, of the order of samples in batches, and of the
         samples of pairs of more than 100 classes.
@@ -143,27 +143,26 @@ class SQFA(BaseFilters):
         Class statistics of the features, shrunk by ``shrinkage_``, without the
         variance ``regularization_``.
     regularization_ : float
-        The value of :math:`\sigma^2` in use.
+        The selected or given value of :math:`\sigma^2`.
     shrinkage_ : float or None
-        The selected :math:`\rho`, the shrinkage of a class of mean size; None where
-        the covariances are given, estimated class by class, or shrunk in closed form.
+        The selected :math:`\rho`, the shrinkage of a class of mean size; None if the
+        covariances are given, estimated class by class, or shrunk in closed form.
     selection_rule_ : str
-        How ``shrinkage_`` and ``regularization_`` were found: ``"held-out log
-        posterior"``; ``"given"``; ``"sampling noise"``, by statistics alone; or
-        ``"closed form"``, which is the sampling noise and
-        :meth:`ClassStatistics.shrunk`, where nothing can be held out.
+        Method that selected ``shrinkage_`` and ``regularization_``:
+        ``"held-out log posterior"``; ``"given"``; ``"sampling noise"``, from class
+        statistics only; or ``"closed form"``, the sampling noise and
+        :meth:`ClassStatistics.shrunk`, if no samples can be held out.
     selection_scores_ : dict of ndarrays or None
         ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
-        ``"mean_log_posterior"`` of each candidate tried; None if nothing was held
-        out.
+        ``"mean_log_posterior"`` of each candidate; None without held-out samples.
     restart_objectives_ : ndarray of shape (n_restarts,)
-        The objective that each initialization reached when the best one was selected;
-        of one group of filters after another.
+        The objective of each initialization when the best initialization was selected,
+        for all groups of filters in order.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_iter_ : int
-        Number of iterations from the chosen start to the end, over all stages and
-        groups, each of which may take ``max_iter``.
+        Number of iterations from the selected initialization to the end, over all
+        stages and groups. Each stage has at most ``max_iter`` iterations.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -171,8 +170,8 @@ class SQFA(BaseFilters):
 
     See Also
     --------
-    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : The classifier that
-        these features are made for.
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : A classifier for the
+        features of SQFA.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Uses the class means and
         one common covariance.
 
@@ -188,8 +187,8 @@ class SQFA(BaseFilters):
 
     Examples
     --------
-    Two classes that differ in the direction of their spread only, next to a feature of
-    larger variance that is no use:
+    Two classes differ only in the direction of their largest variance. A third feature
+    has a larger variance but does not separate the classes:
 
     >>> import numpy as np
     >>> from skgeom import SQFA
@@ -263,7 +262,7 @@ class SQFA(BaseFilters):
             that an automatic selection holds out. Sparse ones are made dense in
             blocks of rows.
         y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
+            Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; a weight of 2 counts a sample twice. The weights of
             each class must add up to at least 1.
@@ -279,7 +278,7 @@ class SQFA(BaseFilters):
             If X or y is malformed, if there is one class only, if ``n_components``
             exceeds the number of features, if ``init`` has a wrong shape, if, without
             regularization, a class covariance is singular, or if the objective is not
-            finite at any start.
+            finite at any initialization.
 
         Warns
         -----
@@ -299,19 +298,19 @@ class SQFA(BaseFilters):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
 
-        The statistics of all samples so far are kept, which needs the memory of the
-        class covariances, and the optimization starts from the last filters. Nothing is
-        held out: the regularization is the sampling noise, and
+        The method keeps the statistics of all samples so far, which requires the memory
+        of the class covariances, and starts the optimization from the last filters. No
+        samples are held out: the regularization is the sampling noise, and
         :meth:`ClassStatistics.shrunk` shrinks the covariances. :meth:`fit` and
-        :meth:`fit_statistics` keep no statistics: a call after them starts from their
-        filters, with the statistics of its own samples.
+        :meth:`fit_statistics` keep no statistics: a later call of ``partial_fit``
+        starts from their filters, with the statistics of its own samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            New samples; with those before, of at least two classes.
+            New samples. All samples so far must have at least two classes.
         y : array-like of shape (n_samples,)
-            Their class labels. Classes may come late.
+            Class labels of the samples. Later calls may add classes.
         classes : array-like of shape (n_classes,), default=None
             Ignored; present for the conventions of scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -327,7 +326,7 @@ class SQFA(BaseFilters):
         ------
         ValueError
             As :meth:`fit`; or if ``covariance_estimator`` estimates class by class,
-            since only sample covariances add up.
+            because only sample covariances can be added.
         """
         if self._class_estimator is not None:
             raise ValueError(
@@ -365,11 +364,11 @@ class SQFA(BaseFilters):
             Counts, means and covariances of at least two classes. The covariances are
             used as they are, without ``covariance_estimator``: shrink covariances of
             few samples first, ``statistics.shrunk()``. The automatic regularization is
-            the sampling noise, by the counts. With a list of statistics, each of a part
-            of the samples, each part is one fold, and shrinkage and regularization are
-            selected as in :meth:`fit`, by draws from Gaussians with the moments of the
-            held-out part. If they have ``axes``, the filters are optimized in the span
-            of the axes, and are filters of all features.
+            the sampling noise, computed from the counts. In a list of statistics, each
+            element is one fold, and shrinkage and regularization are selected as in
+            :meth:`fit`, with random samples of Gaussians with the moments of the
+            held-out fold. If the statistics have ``axes``, the filters are optimized in
+            the span of the axes, and are filters of all features.
 
         Returns
         -------
@@ -379,9 +378,9 @@ class SQFA(BaseFilters):
         Raises
         ------
         TypeError
-            If ``statistics`` is no :class:`ClassStatistics`.
+            If ``statistics`` is not a :class:`ClassStatistics`.
         ValueError
-            As :meth:`fit`.
+            See :meth:`fit`.
         """
         is_list = isinstance(statistics, list | tuple)
         if is_list and len(statistics) < 2:
@@ -481,25 +480,25 @@ class SQFA(BaseFilters):
 class SecondMomentSQFA(SQFA):
     r"""Supervised quadratic feature analysis of second moments (smSQFA).
 
-    As :class:`SQFA`, but the classes are compared by their second moments
+    SecondMomentSQFA maximizes distances like :class:`SQFA`, but compares the classes by
+    their second moments
 
     .. math:: \Psi_i = \Phi_i + \gamma_i \gamma_i^\top, \qquad
        F^\top \Psi_i F + \sigma^2 I
 
-    as if they were Gaussians of zero mean (section 2.3 of [1]_). It is for data whose
-    class means are zero, or carry nothing: then the affine-invariant distance is the
-    Fisher-Rao distance up to a factor, without a bound. The origin of the data
-    matters.
+    as if they were Gaussians of zero mean (section 2.3 of [1]_). Use it for data whose
+    class means are zero or contain no information. The affine-invariant distance is
+    then the Fisher-Rao distance up to a factor, not a bound. The result depends on the
+    origin of the data.
 
     Parameters
     ----------
     {n_components}
     distance : str, StudentT or callable, default="affine-invariant"
-        Distance between two second moments, see the user guide:
-        ``"affine-invariant"`` (equation 4 of [1]_), ``"log-euclidean"``,
-        ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"`` (the
-        Bures distance) or ``"euclidean"``; or an object or function as for
-        :class:`SQFA`, which is given zero means.
+        Distance between two second moments, see the user guide: ``"affine-invariant"``
+        (equation 4 of [1]_), ``"log-euclidean"``, ``"bhattacharyya"``, ``"hellinger"``,
+        ``"jeffreys"``, ``"wasserstein"`` (the Bures distance) or ``"euclidean"``; or an
+        object or function as for :class:`SQFA`, which receives zero means.
     {squared}
     {regularization}
     {constraint}
@@ -541,7 +540,7 @@ class SecondMomentSQFA(SQFA):
 
     Examples
     --------
-    Two classes of zero mean that differ in the direction of their spread:
+    Two classes of zero mean differ in the direction of their largest variance:
 
     >>> import numpy as np
     >>> from skgeom import SecondMomentSQFA

@@ -64,13 +64,13 @@ def input_hessian(
     :math:`p (1 - p) g g^\top` with the gradient g of the logit, and does not depend on
     the labels.
 
-    Everything is computed from logits, so that probabilities close to zero or one keep
-    their relative precision.
+    All terms are computed from logits, so probabilities close to zero or one keep their
+    relative precision.
 
     Parameters
     ----------
     estimator : estimator or callable
-        A fitted classifier. There are formulas for
+        A fitted classifier. Formulas are available for
         :class:`~sklearn.neural_network.MLPClassifier`,
         :class:`~sklearn.linear_model.LogisticRegression`,
         :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`,
@@ -79,46 +79,49 @@ def input_hessian(
         with the kernel "rbf", "poly" or "linear", and for two classes
         ``CalibratedClassifierCV(SVC(gamma=...), ensemble=False)`` with these kernels
         (``gamma`` is a number or "auto"), also behind scalers and PCA in a
-        :class:`~sklearn.pipeline.Pipeline`. Other classifiers are differentiated by
-        differences of ``predict_proba``. Or a function of X, written with
-        ``autograd.numpy``, that returns logits or log-probabilities, of shape
-        (n_samples, n_classes), of the sorted classes of y. Or a ``torch.nn.Module``
-        that returns them; it computes in its evaluation mode, precision and device, and
-        is not changed. With two classes, functions and modules may return one column,
-        the logit of the second class.
+        :class:`~sklearn.pipeline.Pipeline`. Different classifiers are differentiated by
+        differences of ``predict_proba``. Alternatively, pass a function of X, written
+        with ``autograd.numpy``, that returns logits or log-probabilities, of shape
+        (n_samples, n_classes), of the sorted classes of y, or a ``torch.nn.Module``
+        that returns logits or log-probabilities. The module is evaluated in evaluation
+        mode, in its own precision and on its own device, and is not changed. With two
+        classes, functions and modules may return one column, the logit of the second
+        class.
     X : array-like of shape (n_samples, n_features)
         The samples. Not modified. A data frame must have the names that the estimator
         was fitted with, in the same order.
     y : array-like of shape (n_samples,)
-        Their class labels. With a function, each of its classes must occur.
+        Class labels of the samples. If ``estimator`` is a function, y must contain all
+        classes.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the samples in the mean; None is one for each.
+        Weights of the samples in the mean; None weights all samples equally.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
-        The whole of H, or its first term, which has no negative eigenvalue.
+        The full Hessian H, or its first term, which has no negative eigenvalues.
     derivatives : {"auto", "analytic", "differences"}, default="auto"
-        ``"auto"`` uses formulas where there are some, and differences otherwise. With d
-        features, central differences call ``predict_proba`` on all samples 2 d times
+        ``"auto"`` uses formulas if they are available, and differences otherwise. With
+        d features, central differences call ``predict_proba`` on all samples 2 d times
         for Gauss-Newton, :math:`d^2 + 3 d` times for the Hessian, and about ten times
         to check that the probabilities are smooth. Decision values or log-probabilities
-        are used instead where they agree with ``predict_proba``, since they keep more
-        digits. Functions are differentiated by autograd, which counts as analytic. With
-        differences, they need not be written with ``autograd.numpy``. Modules are
-        always differentiated by torch.
+        are used instead if they agree with ``predict_proba``, because they keep more
+        digits. ``"analytic"`` differentiates functions with autograd. With
+        ``"differences"``, functions need not be written with ``autograd.numpy``.
+        Modules are always differentiated with PyTorch.
 
     Returns
     -------
     H : ndarray of shape (n_features, n_features)
-        The mean Hessian, in the library of X.
+        The mean Hessian, in the namespace of X.
 
     Raises
     ------
     ValueError
-        If the estimator was fitted on other features or classes, or gives no
-        probabilities, or several labels at once; if there is no formula for it and
-        ``derivatives="analytic"``; if its probabilities are not smooth and there is no
-        formula, as for trees and nearest neighbors; if a sample's own class has
-        probability zero, as with a prior of zero; if the Hessian is not finite; or if a
-        function raises, or returns something else than a row of logits for each sample.
+        If the estimator was fitted to different features or classes, has no
+        probabilities, or is a multilabel classifier; if no formula is available for
+        ``derivatives="analytic"``; if no formula is available and the probabilities are
+        not smooth, as for trees and nearest neighbors; if the class of a sample has
+        probability zero, for example because its prior is zero; if the Hessian is not
+        finite; or if a function raises an error or does not return one row of logits
+        per sample.
 
     References
     ----------
@@ -128,7 +131,7 @@ def input_hessian(
 
     Examples
     --------
-    The Hessian of a linear classifier has one direction only:
+    The Hessian of a linear classifier of two classes has rank one:
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer

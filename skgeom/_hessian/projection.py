@@ -56,45 +56,45 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     and :meth:`transform` returns X U (equations 4 and 5), without centering. The
     variance of the data is largest along v. The classifier's loss has the largest mean
-    curvature along v'. See the user guide for what to expect, and
-    :func:`input_hessian` for the Hessian.
+    curvature along v'. The user guide explains the projection, and
+    :func:`input_hessian` the Hessian.
 
     Parameters
     ----------
     estimator : estimator, callable or None, default=None
-        The classifier. It is cloned and fitted, unless it is inside a
-        :class:`~sklearn.frozen.FrozenEstimator`, which must have been fitted on the
-        same features. A classifier that was trained elsewhere is a function of X,
-        written with ``autograd.numpy``, or a ``torch.nn.Module``, that returns the
+        The classifier. ``fit`` fits a clone, unless the classifier is a
+        :class:`~sklearn.frozen.FrozenEstimator` that was fitted to the same features.
+        Pass a classifier of a different package as a function of X, written with
+        ``autograd.numpy``, or as a ``torch.nn.Module``. Both return the
         log-probabilities or logits of the sorted classes of y; see
-        :func:`input_hessian`. None is a
-        :class:`~sklearn.preprocessing.StandardScaler` and a network with a layer of 32
-        tanh units. Its squared weights are penalized by
-        ``alpha=min(n_samples, 500) / (5 * n_classes)``, so that probabilities stay away
-        from zero and one. With classes that a line separates well, it is nearly linear,
-        and the first Hessian eigenvector is the only one that matters.
+        :func:`input_hessian`. None is a :class:`~sklearn.preprocessing.StandardScaler`
+        and a network with a layer of 32 tanh units. The penalty of its squared weights,
+        ``alpha=min(n_samples, 500) / (5 * n_classes)``, prevents probabilities close to
+        zero and one. If the classes are linearly separable, the network is nearly
+        linear, and only the first Hessian eigenvector is relevant.
     n_covariance : int, default=1
-        Number of covariance eigenvectors. With 0, it is the Hessian method of [1]_.
+        Number of covariance eigenvectors. With 0, the projection is the Hessian method
+        of [1]_.
     n_hessian : int, default=1
         Number of Hessian eigenvectors. With 0, the projection is principal component
         analysis without centering, and no classifier is fitted.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
-        The whole Hessian, or its Gauss-Newton part, which has no negative eigenvalue.
-        They are equal for ReLU networks and for linear classifiers.
+        The full Hessian, or its Gauss-Newton part, which has no negative eigenvalues.
+        Both are equal for ReLU networks and linear classifiers.
     derivatives : {"auto", "analytic", "differences"}, default="auto"
-        ``"auto"`` uses formulas for the Hessian where there are some, and differences
-        of probabilities otherwise; see :func:`input_hessian` for the costs. For
-        functions, autograd counts as analytic. Modules are always differentiated by
-        torch.
+        ``"auto"`` uses formulas for the Hessian if they are available, and differences
+        of probabilities otherwise; :func:`input_hessian` states the costs.
+        ``"analytic"`` differentiates functions with autograd. Modules are always
+        differentiated with PyTorch.
     class_weight : "balanced", dict or None, default=None
-        Weights of the classes in the average of the Hessian and, where the classifier
-        takes ``sample_weight``, in its training; if it does not, there is a warning.
-        "balanced" gives all classes the same total. The covariance is not weighted.
+        Weights of the classes in the mean Hessian and, if the classifier accepts
+        ``sample_weight``, in its training; otherwise ``fit`` warns. With "balanced",
+        all classes have the same total weight. The covariance is not weighted.
     random_state : int, RandomState instance or None, default=None
-        For the network of ``estimator=None``. Another estimator has its own.
+        Seed of the network of ``estimator=None``.
     verbose : int, default=0
-        Whether to print progress: 1 for a line at the end of each stage, the training
-        and the Hessian, and one a second during the Hessian; 2 for every block of its
+        Progress messages: 1 prints a line after the training and after the Hessian, and
+        one line per second during the Hessian; 2 prints a line for every block of
         samples.
 
     Attributes
@@ -105,7 +105,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         largest entry in magnitude is positive. Eigenvectors of one matrix are not
         orthogonal to eigenvectors of the other.
     contributions_ : ndarray of shape (n_components, n_features)
-        Their magnitudes: how much each feature contributes to each component.
+        Magnitudes of ``components_``: the contribution of each feature to each
+        component.
     n_covariance_ : int
         Number of components that are eigenvectors of the covariance matrix.
     estimator_ : estimator, callable or None
@@ -114,7 +115,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     covariance_ : ndarray of shape (n_features, n_features)
         Sample covariance matrix.
     covariance_eigenvalues_ : ndarray of shape (n_features,)
-        Its eigenvalues in falling order.
+        Eigenvalues of ``covariance_``, in descending order.
     covariance_eigenvectors_ : ndarray of shape (n_features, n_features)
         Its eigenvectors, in rows.
     hessian_ : ndarray of shape (n_features, n_features) or None
@@ -128,8 +129,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         within-class variances along eigenvectors of the Hessian, and their ratios, on
         the training samples: figure 1 (b) to (d) of [1]_.
     conditions_ : ProjectionConditions
-        How far the training samples meet the conditions of [1]_, section 3. Print it
-        for a summary.
+        Diagnostics of the conditions in section 3 of [1]_, on the training samples.
+        Print it for a summary.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -139,13 +140,13 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     See Also
     --------
-    input_hessian : The Hessian alone.
-    SQFA : Components chosen for the distances between the classes.
+    input_hessian : Computes the Hessian.
+    SQFA : Components that maximize the distances between the classes.
 
     Notes
     -----
-    Both matrices depend on the units of the features. Unless these are the same, put a
-    :class:`~sklearn.preprocessing.StandardScaler` in front.
+    Both matrices depend on the units of the features. If features have different units,
+    put a :class:`~sklearn.preprocessing.StandardScaler` in front.
 
     References
     ----------
@@ -204,7 +205,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     @estimator_method(nested_validation=True)
     def fit(self, X, y):
-        """Fit the classifier, and find the eigenvectors of both matrices.
+        """Fit the classifier, and compute the eigenvectors of both matrices.
 
         Parameters
         ----------
@@ -277,7 +278,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     @estimator_method
     def separation(self, X, y):
-        """Separation of other samples along the leading eigenvectors.
+        """Compute the separation of new samples along the leading eigenvectors.
 
         Parameters
         ----------
@@ -289,7 +290,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Returns
         -------
         grid : SeparationGrid
-            As ``separation_`` has them of the training samples.
+            The quantities of ``separation_``, for the new samples.
 
         Raises
         ------

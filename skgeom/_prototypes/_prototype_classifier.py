@@ -258,12 +258,12 @@ class PrototypeClassifier(
         include all samples so far. A dict of labels and positive numbers sets the cost
         of an error in a class: a class of larger weight is predicted more often.
     init : "kmeans" or array-like, default="kmeans"
-        Where the prototypes start: ``"kmeans"``, at the mean of the class in the metric
-        or, for several prototypes, at the means of the clusters that k-means finds in
-        the tangent space at that mean; or given prototypes, class by class in the order
-        of ``classes_``.
+        Initial prototypes: ``"kmeans"``, the mean of the class in the metric or, for
+        several prototypes, the means of the k-means clusters in the tangent space at
+        the mean; or an array of prototypes, class by class in the order of
+        ``classes_``.
     max_iter : int, default=100
-        Number of epochs of ``"sgd"``, and with Dask data of blocks that it takes; the
+        Number of epochs of ``"sgd"``, where each block of Dask data counts as an epoch;
         largest number of iterations of ``"lbfgs"``.
     tol : float, default=0.01
         ``"lbfgs"`` stops when ten iterations together lower the cost by less than this
@@ -272,13 +272,14 @@ class PrototypeClassifier(
         (``solver``), when one iteration lowers the cost by less than a fiftieth of this
         fraction. ``"sgd"`` does not use it.
     warm_start : bool, default=False
-        Whether ``fit`` continues from the prototypes of the last one, with the same
+        Whether ``fit`` continues from the prototypes of the last fit, with the same
         metric, automatic ``sigma2`` and selected ``representability``; the schedules of
         ``"sgd"`` begin anew. The samples of earlier fits are not kept: with
-        ``"lbfgs"``, the result is the optimum of the new samples alone. Use
+        ``"lbfgs"``, the result is the optimum for the new samples only. Use
         ``partial_fit`` to learn from a stream of samples.
     random_state : int, RandomState instance or None, default=None
-        For the start with several prototypes, and for the order of the samples.
+        Seed of the initialization of several prototypes and of the order of the
+        samples.
     verbose : int, default=0
         Whether to print the loss of each epoch or iteration, and the selected
         ``representability``.
@@ -286,10 +287,10 @@ class PrototypeClassifier(
     Attributes
     ----------
     prototypes_ : ndarray of shape (n_prototypes_in_all, n, n) or (..., n_features)
-        The prototypes, class by class, complex if the samples are. Predictions use
-        their coordinates: where classes can be separated, prototypes may be so far from
-        the samples that matrices in floating-point numbers hold them only with limited
-        eigenvalues.
+        The prototypes, class by class, complex if the samples are. Predictions use the
+        coordinates of the prototypes: if classes are separable, prototypes may be so
+        far from the samples that the eigenvalues of the matrices are limited by the
+        range of floating-point numbers.
     prototype_labels_ : ndarray of shape (n_prototypes_in_all,)
         Their classes.
     is_complex_ : bool
@@ -297,12 +298,12 @@ class PrototypeClassifier(
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     loss_curve_ : ndarray
-        The cost: for ``"lbfgs"`` at the start and after each iteration, the first of
-        which may be a whole optimization in the tangent space (``solver``); for
-        ``"sgd"`` the sum of the losses met during each epoch, before the steps they
-        lead to. A call of ``partial_fit`` is one more epoch, over its own samples.
+        The cost: for ``"lbfgs"`` at the start and after each iteration, the first
+        iteration may be an optimization in the tangent space (``solver``); for
+        ``"sgd"`` the sum of the losses of the samples of each epoch, before their
+        steps. A call of ``partial_fit`` is one more epoch, over its own samples.
     n_iter_ : int
-        Number of epochs or iterations, calls of ``partial_fit`` among them.
+        Number of epochs or iterations, including calls of ``partial_fit``.
     n_features_in_ : int
         Number of rows of the matrices, or of features of the vectors.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -685,14 +686,14 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         ``"lbfgs"`` minimizes the cost of all samples together by Riemannian L-BFGS; if
         the prototypes are all that is learned, from probabilities, it starts from the
         Gauss-Newton matrix of the cost, for which it keeps a logarithm for each sample
-        and prototype (where these are more than 256 MiB, it does without). With
+        and prototype (without it if the logarithms need more than 256 MiB). With
         ``metric="riemann"``, an optimization in the tangent space comes first, which
-        counts as one iteration; fits that continue, and those of ``n_components``, do
-        without it. ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
-        ``batch_size=1``, no step takes a prototype past a sample that attracts it, nor
-        makes the distance from one that repels it longer by more than a quarter.
+        counts as one iteration; warm starts, and fits with ``n_components``, omit it.
+        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
+        ``batch_size=1``, no step moves a prototype past a sample that attracts it, or
+        increases the distance from a sample that repels it by more than a quarter.
         ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for SPD matrices with the Euclidean
-        metric, which ``"lbfgs"`` would not keep positive definite.
+        metric, for which ``"lbfgs"`` does not keep prototypes positive definite.
     learning_rate : "auto" or float, default="auto"
         :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
         during ``max_iter`` epochs. ``"auto"`` is, for matrices of size n and
@@ -700,9 +701,9 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         whose distances have a unit, such as the Euclidean one, it is
         :math:`\sigma^2 / 10`.
     batch_size : int, default=1
-        Number of samples whose steps ``"sgd"`` adds up and takes together.
+        Number of samples of one step of ``"sgd"``, whose gradients are summed.
     shuffle : bool, default=True
-        Whether ``"sgd"`` takes the samples of each epoch in a random order.
+        Whether ``"sgd"`` shuffles the samples of each epoch.
     """
 
     _parameter_constraints = streaming_constraints

@@ -70,8 +70,8 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
     r"""Generalized learning vector quantization of SPD matrices.
 
     Each class has prototypes. With the squared distance :math:`d_J` of a sample from
-    the nearest prototype of its class, and :math:`d_K` from the nearest of the others,
-    they minimize [1]_
+    the nearest prototype of its class, and :math:`d_K` from the nearest prototype of
+    the remaining classes, the prototypes minimize [1]_
 
     .. math:: \sum_i \phi\left(s \, \frac{d_J - d_K}{d_J + d_K}\right), \qquad
        \phi(t) = \frac{1}{1 + e^{-t}}.
@@ -83,8 +83,8 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
         The geometry of SPD matrices, as in :class:`PLRSQ`.
     slope : "auto" or float, default="auto"
         The slope s. ``"auto"`` is 10 for ``"lbfgs"``; for ``"sgd"`` it is the number of
-        the epoch, as in the authors' code: in the end it is the samples close to the
-        border that count.
+        the epoch, as in the authors' code: in late epochs, the samples close to the
+        decision boundary have the largest weights.
     class_weight : "balanced", None or dict, default="balanced"
         Factors of the sample weights in training, for each class. ``"balanced"`` makes
         the sums of weights of the classes equal, so that a large class does not

@@ -29,16 +29,16 @@ _ENOUGH = 20
 class GMLVQ(MarginClassifier, PrototypeClassifier):
     r"""Generalized matrix learning vector quantization.
 
-    Learns prototypes w together with a metric, a matrix :math:`\Omega` of unit norm
-    [1]_. With :math:`d(x, w) = \|\Omega (x - w)\|^2`, the nearest prototype of the
-    sample's class at :math:`d_J`, and the nearest of the others at :math:`d_K`, they
-    minimize
+    GMLVQ learns prototypes w together with a metric, a matrix :math:`\Omega` of unit
+    norm [1]_. With :math:`d(x, w) = \|\Omega (x - w)\|^2`, the distance :math:`d_J`
+    from the nearest prototype of the sample's class, and the distance :math:`d_K` from
+    the nearest prototype of the remaining classes, GMLVQ minimizes
 
     .. math:: \sum_i \phi\left(s \, \frac{d_J - d_K}{d_J + d_K}\right), \qquad
        \phi(t) = \frac{1}{1 + e^{-t}}.
 
-    The samples are vectors, or SPD matrices, which are taken as vectors; the prototypes
-    of matrices are symmetric then, but need not be positive definite.
+    The samples are vectors, or SPD matrices, which are converted to vectors; prototypes
+    of matrices are symmetric, but need not be positive definite.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
         Largest number of iterations of Riemannian L-BFGS, which learns prototypes and
         metric from all samples together.
     tol : float, default=1e-3
-        The search stops when ten iterations together lower the cost by less than this
-        fraction of it, or when the mean loss falls below 20 times it: a metric that is
-        learned further fits the training samples rather than the classes.
+        The optimization stops when ten iterations together decrease the cost by less
+        than the fraction ``tol``, or when the mean loss is below ``20 * tol``: further
+        training of the metric would overfit the training samples.
     {warm_start}
     random_state : int, RandomState instance or None, default=None
         For the start with several prototypes.
@@ -94,7 +94,7 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
 
     See Also
     --------
-    RSLVQ : Probabilistic, with the Euclidean metric.
+    RSLVQ : Probabilistic prototypes, with the Euclidean metric.
 
     Notes
     -----
@@ -188,7 +188,7 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
 
     @property
     def relevances_(self):
-        """How much each feature counts: the diagonal of Omega' Omega, of sum one."""
+        """Relevance of each feature: the diagonal of Omega' Omega, of sum one."""
         return sum_of(self.omega_**2, axis=0)
 
     @property

@@ -59,21 +59,21 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         search over it is independent of the scale of folds and metrics. It has no
         effect if ``sigma2`` is a number.
     representability : "auto" or float, default="auto"
-        Weight of a term that draws prototypes to the samples of their class: minus
+        Weight of a term that attracts prototypes to the samples of their class: minus
         this times the log of their mixture density, :math:`\sum_{l: c_l = y} P(l)
         \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)` with the automatic value of ``sigma2``,
-        for ``sigma2_scale=1``, as :math:`\sigma_0^2`. Where classes can be separated,
-        likelihood alone drives prototypes ever farther away. 0 is the cost of the
-        paper, which ends the optimization early instead. ``"auto"`` is 0 for ``"sgd"``.
-        For ``"lbfgs"``, it is .03 with the metrics ``"riemann"`` and ``"logdet"``,
-        whose optimization for each fold would take too long, and otherwise selected by
-        cross-validation with five folds: of 13 values from 1 to 1e-4, the largest whose
-        mean log probability of held-out samples, with classes weighted equally, is not
-        worse than the best one by more than a standard error of their paired
-        differences. For each fold, the prototypes are computed without the held-out
-        samples. The mean of ``"tangent"`` and the covariance of ``"mahalanobis"`` are
-        computed once, from all samples: to compute them for each fold takes more than
-        twice the time of the fit.
+        for ``sigma2_scale=1``, as :math:`\sigma_0^2`. If the classes are separable,
+        maximum likelihood without the term moves prototypes farther and farther away. 0
+        is the cost of the paper, which stops the optimization early instead. ``"auto"``
+        is 0 for ``"sgd"``. For ``"lbfgs"``, it is 0.03 with the metrics ``"riemann"``
+        and ``"logdet"``, for which the optimization in each fold takes too long, and is
+        otherwise selected by cross-validation with five folds: of 13 values from 1 to
+        1e-4, the largest whose mean log probability of held-out samples, with classes
+        weighted equally, is not worse than the best one by more than a standard error
+        of their paired differences. For each fold, the prototypes are computed without
+        the held-out samples. The mean of ``"tangent"`` and the covariance of
+        ``"mahalanobis"`` are computed once, from all samples: to compute them for each
+        fold takes more than twice the time of the fit.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities for decisions, which the prototypes of a class share
         equally: ``"uniform"`` is the same for all classes, as in the paper; None and
@@ -197,8 +197,8 @@ def without_chance(sums):
 class PLRSQ(LikelihoodClassifier):
     r"""Probabilistic learning vector quantization of SPD matrices.
 
-    Each class has prototypes :math:`W_l`, SPD matrices. They are taken as the centers
-    of Gaussian-like densities on the manifold and maximize the probability of the
+    Each class has prototypes :math:`W_l`, SPD matrices. The prototypes are the centers
+    of Gaussian-like densities on the manifold. They maximize the probability of the
     classes of the samples, equations 16 to 18 of [1]_:
 
     .. math::
@@ -275,13 +275,13 @@ class PLRSQ(LikelihoodClassifier):
 
     See Also
     --------
-    RSLVQ : The same for vectors.
+    RSLVQ : The same model for vectors.
     GLRSQ : Maximizes margins instead of probabilities.
 
     Notes
     -----
-    ``predict`` gives the class of the largest probability. With several prototypes a
-    class this may differ from the class of the nearest prototype.
+    ``predict`` returns the class of the largest probability. With several prototypes
+    per class, this may differ from the class of the nearest prototype.
 
     References
     ----------
@@ -399,9 +399,9 @@ class PLRSQ(LikelihoodClassifier):
 def discriminative_subspace(X, y, weights, n_components, is_complex):
     """Orthonormal basis (n, n_components) in which the class means differ most.
 
-    The directions are those in which the logarithms of the class means, at their common
-    mean, are largest. The subspace follows the matrices through an affine map. It is
-    complex if X are the real embeddings of complex matrices.
+    In these directions the logarithms of the class means, at their common mean, are
+    largest. The subspace is equivariant under affine maps of the matrices, and complex
+    if X are the real embeddings of complex matrices.
     """
     xp, labels = namespace(X), range(int(namespace(y).max(y)) + 1)
     means = xp.stack(

@@ -71,8 +71,8 @@ class RSLVQ(LikelihoodClassifier):
 
     See Also
     --------
-    PLRSQ : For SPD matrices, with the metrics that suit them.
-    GMLVQ : Learns the metric as well.
+    PLRSQ : Prototypes of SPD matrices, with Riemannian metrics.
+    GMLVQ : Also learns the metric.
 
     References
     ----------

@@ -486,13 +486,12 @@ def _log_dets(inverse_factors):
 class StudentT(DistanceTraits):
     r"""Lower bound of the Fisher-Rao distance between Student t distributions.
 
-    A value for the parameter ``distance`` of :class:`skgeom.SQFA` where classes have
-    heavier tails than Gaussians. Each class is taken for a multivariate t distribution
-    of m dimensions, with :math:`\nu` degrees of freedom, whose location and scatter
-    matrix are the projected mean and covariance. With the eigenvalues
-    :math:`\lambda_k` of the bound for Gaussians
-    (:func:`skgeom.geometry.distance_calvo_oller`), which is the limit for large
-    :math:`\nu`,
+    Use it as ``distance`` of :class:`skgeom.SQFA` if the classes have heavier tails
+    than Gaussians. Each class is modeled as a multivariate t distribution of m
+    dimensions, with :math:`\nu` degrees of freedom. Its location and scatter matrix are
+    the projected mean and covariance. With the eigenvalues :math:`\lambda_k` of the
+    bound for Gaussians (:func:`skgeom.geometry.distance_calvo_oller`), which is the
+    limit for large :math:`\nu`,
 
     .. math::
 
@@ -500,8 +499,9 @@ class StudentT(DistanceTraits):
        - \frac{1}{2 (\nu + m + 2)} \Big( \sum_k \log \lambda_k \Big)^2
 
     This is the geodesic distance between the same embedded matrices, in the invariant
-    metric that induces the Fisher metric of the t distributions (after [1]_). So it is
-    a distance, invariant under affine maps, and exact where the locations agree.
+    metric that induces the Fisher metric of the t distributions (after [1]_). The bound
+    is therefore a distance and invariant under affine maps. It is exact if the
+    locations are equal.
 
     Parameters
     ----------
@@ -521,13 +521,13 @@ class StudentT(DistanceTraits):
 
     See Also
     --------
-    skgeom.SQFA : Maximizes it with ``distance=StudentT(df)``.
+    skgeom.SQFA : Maximizes the distance with ``distance=StudentT(df)``.
 
     Notes
     -----
     The covariance of such a distribution is :math:`\nu / (\nu - 2)` times its scatter
-    matrix for :math:`\nu > 2`, and does not exist otherwise. For heavy tails, let
-    ``covariance_estimator`` be a robust one, such as ``"mcd"``.
+    matrix for :math:`\nu > 2`, and does not exist otherwise. For heavy tails, set
+    ``covariance_estimator`` to a robust estimator, such as ``"mcd"``.
 
     References
     ----------
