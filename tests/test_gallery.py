@@ -19,6 +19,7 @@ RETURNED = "users get it from a function or a fit, and do not make it"
 ONLY_NAMED = {
     "skgeom.datasets.fetch_eth80": MISSING,
     "skgeom.datasets.fetch_svhn": MISSING,
+    "skgeom.geometry.real_embedding": "most estimators accept complex matrices",
     "skgeom.ProjectionConditions": RETURNED,
     "skgeom.SeparationGrid": RETURNED,
     "skgeom.optim.MinimizeResult": RETURNED,

@@ -6,7 +6,8 @@ A wave passes an array of sensors, from left to right or from right to left. The
 of the sensors and the covariances of all pairs of sensors are equal in both cases: only
 the sign of the phase between two sensors differs. The imaginary part of the
 cross-spectrum, a complex matrix, contains this phase. :class:`~skgeom.PLRSQ` accepts
-complex Hermitian matrices.
+complex Hermitian matrices. For estimators of real matrices,
+:func:`~skgeom.geometry.real_embedding` converts them.
 """
 
 # sphinx_gallery_thumbnail_number = 2

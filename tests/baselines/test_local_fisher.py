@@ -100,6 +100,6 @@ def test_classes_far_apart(rng):
 
 def test_singular_matrix_within_needs_regularization(rng):
     X, y = rng.normal(size=(12, 20)), np.arange(12) % 2
-    with pytest.raises(ValueError, match="set regularization"):
+    with pytest.raises(ValueError, match="Set regularization"):
         LFDA().fit(X, y)
     assert LFDA(regularization=0.1).fit(X, y).components_.shape == (2, 20)

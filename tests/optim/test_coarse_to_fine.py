@@ -174,7 +174,7 @@ def test_objective_that_is_finite_in_the_subspace_only(constraint):
             return np.nan, np.zeros_like(filters)
 
     start = random_start(np.random.default_rng(0), constraint)
-    with pytest.raises(ValueError, match=r"not for the same ones among all features"):
+    with pytest.raises(ValueError, match="not for the same filters of all features"):
         maximize_on_samples(
             OfSubspace(), [start], basis, complete=False, constraint=constraint
         )
