@@ -1,14 +1,15 @@
-"""How good are the defaults? Each estimator as it comes, its own best, the plain ones.
+"""Accuracy of default parameters, compared with grid searches and baselines.
 
-    python -m benchmarks.bench_defaults [--results FILE] [--write FOLDER] [--only TEXT]
+    python -m benchmarks.bench_defaults [--defaults] [--only TEXT]
+                                        [--results FILE] [--write FOLDER]
 
-Every problem of benchmarks/suite.py is fitted by every estimator with nothing set but
-the number of components, and by those of skgeom once more with the best of a small
-grid, found by a cross-validation of the training samples. Tables are standardised,
-everything else is taken as it is. Four problems run at once, with one thread each; the
-two largest run at the end, alone. Finished rows are kept in FILE (JSON lines), so that
-an interrupted run goes on where it was. ``--write doc/results`` writes the tables
-of the documentation.
+Every estimator is fitted to every problem of benchmarks/suite.py with default
+parameters except for the number of components. Estimators of skgeom are fitted once
+more with the best values of a small grid, found by a cross-validation of the training
+samples, unless ``--defaults`` is given. Tables are standardized, other data are not.
+Four problems run at once, with one thread each; the two largest run at the end, alone.
+Finished rows are kept in FILE (JSON lines), so that an interrupted run continues.
+``--write doc/results`` writes the tables of the documentation.
 """
 
 import argparse
@@ -229,12 +230,12 @@ def makers(problem, contestants):
             yield name, is_searched, make
 
 
-def run_problem(kind, part, problem, known, file, n_threads):
+def run_problem(kind, part, problem, known, file, searches, n_threads):
     """Fit what is not known yet; a line of ``file`` for each row."""
     contestants = {"vectors": VECTORS, "matrices": MATRICES}[kind]
     for method, is_searched, make in makers(problem, contestants):
         key = [kind, part, problem.name, method, is_searched]
-        if tuple(key) in known:
+        if tuple(key) in known or (is_searched and not searches):
             continue
         try:
             row = mean_scores(problem, make, n_threads)
@@ -244,7 +245,7 @@ def run_problem(kind, part, problem, known, file, n_threads):
         print(*key, {k: v for k, v in row.items() if k != "balanced accuracy"})
 
 
-def run(file, only):
+def run(file, only, searches):
     known = read_rows(file)
     small, large = [], []
     for kind in ("matrices", "vectors"):
@@ -252,7 +253,7 @@ def run(file, only):
             for problem in getattr(suite, kind)(part):
                 if only in problem.name:
                     group = large if len(problem.splits[0][0]) > ALONE else small
-                    group.append((kind, part, problem, known, file))
+                    group.append((kind, part, problem, known, file, searches))
     Parallel(n_jobs=4)(delayed(run_problem)(*job, n_threads=1) for job in small)
     for job in large:
         run_problem(*job, n_threads=os.cpu_count())
@@ -283,7 +284,7 @@ def short(number):
     )
 
 
-def score_table(results, kind, part, score, searched_too=True):
+def score_table(results, kind, part, score, searched_too):
     """A row for each problem, a column for each method; in brackets its own search."""
     methods = {"vectors": VECTORS, "matrices": MATRICES}[kind]
     problems = dict.fromkeys(key[2] for key in results if key[:2] == (kind, part))
@@ -299,12 +300,12 @@ def score_table(results, kind, part, score, searched_too=True):
         rows.append([problem, *cells])
     title = score.capitalize()
     if searched_too:
-        title += ", in brackets by its own search"
+        title += ", in brackets by a grid search"
     return csv_table(title, ["", *methods], rows)
 
 
-def summary(results, kind, part, score):
-    """Mean rank, distance to the best plain method and to the own search."""
+def summary(results, kind, part, score, searched_too):
+    """Mean rank, distance to the best baseline and to the own search."""
     methods = {"vectors": VECTORS, "matrices": MATRICES}[kind]
     problems = dict.fromkeys(key[2] for key in results if key[:2] == (kind, part))
     ranks, behind_plain, behind_search = ({m: [] for m in methods} for _ in range(3))
@@ -328,7 +329,7 @@ def summary(results, kind, part, score):
         if not ranks[method]:
             continue
         cells = [method, len(ranks[method]), f"{np.mean(ranks[method]):.1f}"]
-        for behind in (behind_plain[method], behind_search[method]):
+        for behind in (behind_plain[method], behind_search[method])[: 1 + searched_too]:
             if behind:
                 worst, where = max(behind)
                 mean = -np.mean([b for b, _ in behind])
@@ -339,9 +340,10 @@ def summary(results, kind, part, score):
             else:
                 cells += ["–", "–"]
         rows.append(cells)
-    header = ["", "sets", "mean rank", "above the best plain one: mean", "worst"]
-    header += ["above its own search: mean", "worst"]
-    return csv_table(f"{score.capitalize()}, in short", header, rows)
+    header = ["", "data sets", "mean rank", "minus best baseline: mean", "worst"]
+    if searched_too:
+        header += ["minus grid search: mean", "worst"]
+    return csv_table(f"{score.capitalize()}, summary", header, rows)
 
 
 def folded(table):
@@ -352,19 +354,22 @@ def folded(table):
 
 
 def write(results, folder):
-    parts = []
-    for part, apart in (("report", "sets kept apart"), ("choose", "sets for choosing")):
+    parts, searched_too = [], any(key[-1] for key in results)
+    for part, apart in (
+        ("report", "data not used to choose defaults"),
+        ("choose", "data used to choose defaults"),
+    ):
         for kind, score in (("vectors", "accuracy"), ("matrices", "kappa")):
             if not any(key[:2] == (kind, part) for key in results):
                 continue
             title = f"{'Vectors' if kind == 'vectors' else 'SPD matrices'}, {apart}"
             parts += [
                 f"{title}\n{'=' * len(title)}\n",
-                summary(results, kind, part, score),
-                folded(score_table(results, kind, part, score)),
+                summary(results, kind, part, score, searched_too),
+                folded(score_table(results, kind, part, score, searched_too)),
                 *(
                     folded(score_table(results, kind, part, other, searched_too=False))
-                    for other in ("balanced accuracy", "log-loss", "seconds")
+                    for other in ("balanced accuracy", "log-loss")
                 ),
             ]
     text = "\n".join(parts)
@@ -384,8 +389,9 @@ def main():
     parser.add_argument("--results", default="defaults.jsonl", help="finished rows")
     parser.add_argument("--write", help="folder for the tables; printed without")
     parser.add_argument("--only", default="", help="problems whose name has this text")
+    parser.add_argument("--defaults", action="store_true", help="no grid searches")
     options = parser.parse_args()
-    run(options.results, options.only)
+    run(options.results, options.only, not options.defaults)
     write(read_rows(options.results), options.write)
 
 
