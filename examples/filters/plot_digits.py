@@ -46,7 +46,7 @@ accuracy = {}
 for name, transformer in transformers.items():
     model = make_pipeline(transformer, QuadraticDiscriminantAnalysis(tol=0))
     accuracy[name] = model.fit(X_train, y_train).score(X_test, y_test)
-    print(f"{name:>4}: quadratic discriminant accuracy {accuracy[name]:.3f}")
+    print(f"{name:>4}: quadratic discriminant accuracy {accuracy[name]:.1%}")
 
 # %%
 # Plot the filters. SQFA determines their span only: a quadratic discriminant has the

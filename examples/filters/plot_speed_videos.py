@@ -72,7 +72,7 @@ figure, axes = plt.subplots(3, 8, figsize=(9, 4.4), layout="constrained")
 for row, (name, model) in zip(axes, models.items(), strict=True):
     model.fit(X_train, y_train)
     score = accuracy(model)
-    print(f"{name:>6}: quadratic discriminant accuracy {score:.3f}")
+    print(f"{name:>6}: quadratic discriminant accuracy {score:.1%}")
     FilterDisplay.from_estimator(
         model, (15, 30), titles=None, axes=row, cmap="gray", aspect="auto"
     )

@@ -91,7 +91,7 @@ models = {
 }
 for name, model in models.items():
     scores = cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=5)
-    print(f"{name:>35}: {scores.mean():.3f}")
+    print(f"{name:>35}: {scores.mean():.1%}")
 
 # %%
 # Plot the single discriminant of the two classes:

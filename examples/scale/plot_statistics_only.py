@@ -59,7 +59,7 @@ classifier = GaussianClassifier().fit_statistics(features)
 path = folder / "model.pickle"
 path.write_bytes(pickle.dumps((sqfa, classifier)))
 filters, stored = pickle.loads(path.read_bytes())
-print(f"Test accuracy: {stored.score(filters.transform(X_test), y_test):.3f}")
+print(f"Test accuracy: {stored.score(filters.transform(X_test), y_test):.1%}")
 
 # %%
 # Plot the class ellipses from the statistics.

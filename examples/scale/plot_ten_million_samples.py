@@ -102,7 +102,7 @@ classifier = GaussianClassifier().fit_statistics(sqfa.statistics_)
 predicted = classifier.predict(sqfa.transform(X))
 with ProgressBar(minimum=1):
     accuracy = (predicted == y).mean().compute()
-print(f"Accuracy: {accuracy:.3f}")
+print(f"Accuracy: {accuracy:.1%}")
 
 # %%
 # On a cluster, create a client first. The code is otherwise the same, and a failed

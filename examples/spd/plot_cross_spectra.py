@@ -62,7 +62,7 @@ analytic = hilbert(trials)
 spectra = analytic @ analytic.conj().mT / N_TIMES
 for name, X in {"real": spectra.real, "complex": spectra}.items():
     scores = cross_val_score(PLRSQ(), X, y, cv=5)
-    print(f"{name:8s} {X.shape}  accuracy {scores.mean():.3f}")
+    print(f"{name:8s} {X.shape}  accuracy {scores.mean():.1%}")
 
 # %%
 # Phases of the prototypes

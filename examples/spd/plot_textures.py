@@ -61,4 +61,4 @@ plt.show()
 
 for name, classifier in {"class means": mdrm(), "prototypes": PLRSQ()}.items():
     model = make_pipeline(RegionCovariance(features, regularization=1e-6), classifier)
-    print(f"{name:12s} {cross_val_score(model, images, labels).mean():.3f}")
+    print(f"{name:12s} {cross_val_score(model, images, labels).mean():.1%}")
