@@ -66,7 +66,7 @@ def fitted(n_filters, sigma2):
 # classifier to the covariance of its input. Both are selected by the accuracy on
 # validation images.
 
-values = [1, 0.3, 0.1, 0.03, 0.01]
+values = [1, 0.1, 0.03, 0.01]
 scores = []
 for sigma2 in values:
     sqfa, classifier = fitted(9, sigma2)
@@ -76,7 +76,7 @@ best = values[int(np.argmax(scores))]
 some = slice(50_000, 52_000)
 on_pixels = [
     GaussianClassifier(regularization=sigma2).fit_statistics(statistics)
-    for sigma2 in [0.1, 0.03, 0.01]
+    for sigma2 in [0.1, 0.03]
 ]
 pixels = max(on_pixels, key=lambda classifier: classifier.score(X[some], y[some]))
 
@@ -111,7 +111,7 @@ plt.show()
 # SQFA is not limited to nine filters, the number of classes minus one. More filters
 # increase the accuracy.
 
-numbers = [2, 5, 9, 15, 30]
+numbers = [2, 5, 9, 30]
 curve = []
 for n_filters in numbers:
     sqfa, classifier = fitted(n_filters, best)

@@ -148,16 +148,17 @@ model.adapt(new)
 print(f"adapted:     {model.score(new, y_new):.1%} (accepted: {model.adaptation_})")
 
 # %%
-# Online adaptation, trial by trial
-# ---------------------------------
+# Online adaptation, six trials at a time
+# ---------------------------------------
 #
-# ``partial_adapt`` updates the mean of the new domain with each trial before the
-# prediction of the trial.
+# ``partial_adapt`` updates the mean of the new domain with each block of six trials
+# before the predictions of the block. A block may also be a single trial.
 
-correct = []
-for matrix, label in zip(new[:, None], y_new, strict=True):
-    online.partial_adapt(matrix, domain=["new"])
-    correct.append(online.predict(matrix, domain=["new"])[0] == label)
+correct, names = [], ["new"] * 6
+for start in range(0, len(new), 6):
+    block = new[start : start + 6]
+    online.partial_adapt(block, domain=names)
+    correct.extend(online.predict(block, domain=names) == y_new[start : start + 6])
 print(f"online, all trials: {np.mean(correct):.1%}")
 print(f"trials 145 to 288:  {np.mean(correct[144:]):.1%}")
 
