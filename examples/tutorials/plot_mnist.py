@@ -76,7 +76,7 @@ best = values[int(np.argmax(scores))]
 some = slice(50_000, 52_000)
 on_pixels = [
     GaussianClassifier(regularization=sigma2).fit_statistics(statistics)
-    for sigma2 in [0.1, 0.03]
+    for sigma2 in [0.03, 0.01]
 ]
 pixels = max(on_pixels, key=lambda classifier: classifier.score(X[some], y[some]))
 
