@@ -141,7 +141,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     best temperature, is within one standard error of the best score. Equal samples
     count once in :math:`n_k`. The result does not depend on the units of the features,
     the order of the samples, or a constant weight. (If there are more than 10,000
-    samples, a subset of 10,000 is drawn by sample numbers.) :meth:`fit_statistics` and
+    samples, a subset of 10,000 is drawn by the values of X.) :meth:`fit_statistics` and
     :meth:`partial_fit` use the closed form of :meth:`ClassStatistics.shrunk` for
     :math:`\rho_k`, in coordinates in which R is the identity, because there are no
     held-out samples. After :meth:`fit`, :meth:`partial_fit` keeps the selected q, and

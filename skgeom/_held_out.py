@@ -347,10 +347,9 @@ def fit_temperature(scores, codes, weights):
         p = softmax(np.exp(log_inverse) * scores, axis=1)
         return _LEAST_ERRORS - len(codes) * (weights @ (1 - p.max(axis=1)))
 
-    # Both functions rise with the inverse temperature.
-    limit = (
-        -np.log(np.finfo(np.float64).eps) / 3
-    )  # of the inverse temperature, for scores of size one
+    # Both functions rise with the inverse temperature. For scores of size one, its
+    # logarithm is within these limits.
+    limit = -np.log(np.finfo(np.float64).eps) / 3
     roots = [_root(function, -limit, limit) for function in (slope, missing_errors)]
     return float(scale / np.exp(min(roots)))
 

@@ -30,7 +30,12 @@ from skgeom.utils.estimator import (
     validate_data,
 )
 from skgeom.utils.linalg import AxesSpace, WholeSpace
-from skgeom.utils.validation import check_array, class_factors, warn_user
+from skgeom.utils.validation import (
+    check_array,
+    check_symmetric,
+    class_factors,
+    warn_user,
+)
 
 
 class SQFA(BaseFilters):
@@ -637,8 +642,6 @@ def _weights_of_pairs(pair_weight, n_classes):
     weights = check_array(weights, dtype=float, copy=True, input_name="pair_weight")
     if weights.shape != (n_classes, n_classes):
         problem = f"has shape {weights.shape}, but there are {n_classes} classes"
-    elif not np.allclose(weights, weights.T, rtol=1e-10, atol=0):
-        problem = "is not symmetric"
     elif (weights < 0).any():
         problem = f"has a negative entry, {weights.min():.3g}"
     if problem:
@@ -647,6 +650,7 @@ def _weights_of_pairs(pair_weight, n_classes):
             f"{(n_classes, n_classes)} without negative entries, in the order of "
             "classes_."
         )
+    check_symmetric(weights, "pair_weight")
     return weights
 
 
