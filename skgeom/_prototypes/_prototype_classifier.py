@@ -469,7 +469,8 @@ class PrototypeClassifier(
         X = self._check_X(X, reset=not goes_on)
         y = checked_labels(y, X)
         classes = np.unique(y if classes is None else to_numpy(classes))
-        check_two_classes(classes, type(self).__name__)
+        argument = "classes" if announced else "y"
+        check_two_classes(classes, type(self).__name__, argument)
         counts = prototype_counts(self.n_prototypes, classes)
         if goes_on:
             self._check_same(classes, counts)
