@@ -106,7 +106,7 @@ class ProjectionConditions:
             rows += [
                 "first / second eigenvalue of the Hessian: "
                 f"{self.hessian_dominance:.3g} (best large)",
-                f"samples that decide on the Hessian: {self.effective_samples:.0f} of "
+                f"effective samples of the Hessian: {self.effective_samples:.0f} of "
                 f"{self.n_samples}",
             ]
         return "\n".join(rows)

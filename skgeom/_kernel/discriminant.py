@@ -51,7 +51,7 @@ from skgeom._kernel._training_data import (
     distinct_rows,
     gamma_scale,
 )
-from skgeom.utils._dask import empty_block, refuse_dask
+from skgeom.utils._dask import check_not_dask, empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
@@ -471,7 +471,7 @@ class KernelDiscriminantAnalysis(
         if is_dask(X):
             if self.kernel == "precomputed" or self.solver in ("eigen", "cholesky"):
                 remedy = "Use solver='nystroem' with samples, not a precomputed kernel"
-                refuse_dask(self, X, remedy)
+                check_not_dask(self, X, remedy)
             empty = validate_data(
                 self,
                 empty_block(X),

@@ -171,8 +171,8 @@ def _fit(method):
             array = getattr(self, "_fitted_array", None)
             if name == "fit_statistics":
                 return _fit_statistics(method, self, X)
-            goes_on = name == "partial_fit" or getattr(self, "warm_start", False)
-            if array is not None and goes_on and hasattr(self, array):
+            continues = name == "partial_fit" or getattr(self, "warm_start", False)
+            if array is not None and continues and hasattr(self, array):
                 # Blocks of Dask are NumPy arrays.
                 known = np.empty(0) if is_dask(X) else X
                 check_same_namespace(known, self, attribute=array, method=name)
@@ -350,7 +350,7 @@ class FitProgress:
     def step(
         self,
         stage,
-        said,
+        message,
         attributes=None,
         *,
         n_steps=None,
@@ -363,7 +363,7 @@ class FitProgress:
         stage : str
             Name of the stage. A new name ends the stage before. Empty if there is one
             stage only.
-        said : str
+        message : str
             The printed description of the step.
         attributes : dict or callable, default=None
             The fitted attributes of a copy of the estimator whose fit ended here, or a
@@ -378,10 +378,10 @@ class FitProgress:
             self._n_steps += 1
             if stage:
                 steps = f"{self._n_steps} {name}" + "s" * (self._n_steps != 1)
-                self._line = f"{stage}: {said} after {steps}"
-                self.note(f"{stage}, {name} {self._n_steps}: {said}")
+                self._line = f"{stage}: {message} after {steps}"
+                self.note(f"{stage}, {name} {self._n_steps}: {message}")
             else:
-                self.print(f"{name} {self._n_steps}: {said}")
+                self.print(f"{name} {self._n_steps}: {message}")
             if self._task is None or self._n_steps > self._most_steps:
                 return None
             task = self._task.subcontext(task_name=name)

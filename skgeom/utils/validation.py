@@ -422,7 +422,7 @@ def check_priors(priors, weights):
         if priors == "uniform":
             return np.full(n_classes, 1 / n_classes)
         return weights / weights.sum()
-    refuse_dict(priors, "priors")
+    check_not_dict(priors, "priors")
     given = check_array(
         on_host(priors),
         dtype=np.float64,
@@ -583,7 +583,7 @@ def check_stack(X, name, hermitian=False):
     return is_complex
 
 
-def refuse_dict(values, name):
+def check_not_dict(values, name):
     """Raise ValueError if values are given by class label."""
     if isinstance(values, Mapping):
         raise ValueError(

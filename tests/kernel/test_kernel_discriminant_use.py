@@ -44,12 +44,9 @@ def test_landmarks(digits, dtype):
     X, y = digits
     settings = {"gamma": 0.03, "penalty": "kernel", "regularization": 1e-4}
     exact = KDA(**settings).fit(X, y)
-    kda = KDA(
-        **settings,
-        solver="nystroem",
-        n_landmarks=150,
-        random_state=0,
-    ).fit(X.astype(dtype), y)
+    kda = KDA(**settings, solver="nystroem", n_landmarks=150, random_state=0).fit(
+        X.astype(dtype), y
+    )
     assert kda.X_fit_.shape == (150, X.shape[1])
     assert kda.transform(X.astype(dtype)).dtype == dtype
     assert (kda.predict(X) == exact.predict(X)).mean() > 0.97
