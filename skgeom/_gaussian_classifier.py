@@ -296,7 +296,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         if statistics.feature_names_in_ is not None:
             self.feature_names_in_ = statistics.feature_names_in_
         self.n_features_in_ = statistics.n_features
-        return self._fit(statistics)
+        return self._fit(statistics, argument="statistics")
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -374,8 +374,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=float_dtypes(X), reset=reset)
         return X, checked_labels(y, X)
 
-    def _fit(self, statistics, held_out=None):
-        check_two_classes(statistics.classes, type(self).__name__)
+    def _fit(self, statistics, held_out=None, argument="y"):
+        check_two_classes(statistics.classes, type(self).__name__, argument)
         self._store(statistics, statistics.classes)
         self._distinct_shares = held_out.distinct_shares() if held_out else {}
         self.prior_samples_ = self.selection_scores_ = None

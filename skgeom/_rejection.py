@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom.utils._dask import refuse_dask
+from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import (
     ARRAY_API,
     check_holds_numbers,
@@ -257,7 +257,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
-            refuse_dask(self, X, "Set threshold, or freeze a fitted classifier")
+            check_not_dask(self, X, "Set threshold, or freeze a fitted classifier")
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
         labels, y = y, checked_labels(y, X)

@@ -16,7 +16,12 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
+from skgeom.utils.estimator import (
+    BaseEstimator,
+    current_progress,
+    estimator_method,
+    naming,
+)
 from skgeom.utils.linalg import embedded, fold_order, from_embedded
 from skgeom.utils.validation import (
     check_priors,
@@ -204,7 +209,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         from pyriemann.geometry.geodesic import geodesic
 
         step = max(1 / (count + 1), 0 if self.window is None else 1 / self.window)
-        mean = geodesic(mean, matrix, step, metric=self.metric)
+        with naming("X"):
+            mean = geodesic(mean, matrix, step, metric=self.metric)
         return (mean + mean.T) / 2
 
     def _store(self, means, counts):
@@ -330,10 +336,11 @@ def _domains(domain, n_samples):
     """Pairs of a label and the indices of its samples; without labels, of None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
-    domain = column_or_1d(domain)
+    with naming("domain"):
+        domain = column_or_1d(domain)
+        assert_all_finite(domain, input_name="domain")
     if domain.dtype.kind == "M":
         domain = domain.astype("M8[us]")  # tolist() makes integers of nanoseconds
-    assert_all_finite(domain, input_name="domain")
     if len(domain) != n_samples:
         raise ValueError(
             f"X has {n_samples} matrices, but domain has {len(domain)} labels."
@@ -534,7 +541,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         if np.abs(logarithms).max() <= np.cbrt(np.finfo(np.float64).eps):
             raise ValueError(
                 "After re-centering, all matrices are the identity: the matrices of "
-                "each domain are equal. Pass domains of matrices that differ."
+                "each domain in X are equal. Pass domains of matrices that differ."
             )
         groups = np.empty(len(X), dtype=int)
         for group, (_, members) in enumerate(_domains(domain, len(X))):
@@ -776,7 +783,8 @@ def _in_double(X):
 
 def _logarithms(Z):
     """Matrix logarithms of real matrices, or of the real embedding of complex ones."""
-    return logm(_in_double(embedded(Z) if np.iscomplexobj(Z) else Z))
+    with naming("X"):
+        return logm(_in_double(embedded(Z) if np.iscomplexobj(Z) else Z))
 
 
 def _class_means(V, y):

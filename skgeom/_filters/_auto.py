@@ -267,10 +267,10 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
             filters[candidate].append(own)
         posteriors[candidate] = np.concatenate(of_folds)
         scores[candidate] = score = shares @ posteriors[candidate]
-        said = (
+        message = (
             f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
         )
-        current_progress().step("selection", said, name="candidate")
+        current_progress().step("selection", message, name="candidate")
         return filters[candidate]
 
     def follow(path, best, starts=None):

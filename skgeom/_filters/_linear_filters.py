@@ -301,9 +301,9 @@ class BaseFilters(
             held_out = take(X, rows), y[rows], weights, take(space.samples, rows)
         return TrainingData(statistics, space, y, sample_weight, held_out)
 
-    def _check_sizes(self, classes):
+    def _check_sizes(self, classes, argument="y"):
         """Check numbers of classes and features; set the number of filters."""
-        check_two_classes(classes, type(self).__name__)
+        check_two_classes(classes, type(self).__name__, argument)
         n_features, self._n_filters = self.n_features_in_, self.n_components
         self._is_small = n_features <= FEW_FEATURES and len(classes) <= FEW_CLASSES
         if self.n_components is None:

@@ -403,7 +403,7 @@ class SQFA(BaseFilters):
         if total.feature_names_in_ is not None:
             self.feature_names_in_ = total.feature_names_in_
         self.n_features_in_ = total.n_features if axes is None else axes.shape[1]
-        self._check_sizes(total.classes)
+        self._check_sizes(total.classes, "statistics")
         if axes is not None and self._n_filters > len(axes):
             raise ValueError(
                 f"n_components={self._n_filters} must not exceed the number of axes of "

@@ -30,7 +30,7 @@ from skgeom._prototypes._training import (
     in_tangent_space,
     select_temperature,
 )
-from skgeom.utils._dask import naming_block, refuse_dask, row_blocks
+from skgeom.utils._dask import check_not_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
@@ -55,6 +55,7 @@ from skgeom.utils.estimator import (
 from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import (
     check_array,
+    check_not_dict,
     check_sample_weight,
     check_spd_samples,
     check_symmetric,
@@ -62,7 +63,6 @@ from skgeom.utils.validation import (
     checked_labels,
     cholesky,
     class_factors,
-    refuse_dict,
     shape_of,
     warn_user,
 )
@@ -70,7 +70,7 @@ from skgeom.utils.validation import (
 
 def prototype_counts(n_prototypes, classes):
     """Number of prototypes of each class, by the parameter of that name."""
-    refuse_dict(n_prototypes, "n_prototypes")
+    check_not_dict(n_prototypes, "n_prototypes")
     counts, shape = to_numpy(n_prototypes), (len(classes),)
     if counts.shape not in ((), shape) or counts.dtype.kind not in "iu":
         raise ValueError(
@@ -178,7 +178,7 @@ def fit_blocks(model, X, y, sample_weight):
     learner = copy(model) if model.warm_start else clone(model)
     learner.random_state = check_random_state(model.random_state)
 
-    def learnt(estimator):
+    def fitted_attributes(estimator):
         return {k: v for k, v in vars(estimator).items() if k not in parameters}
 
     steps = seen * ceil(model.max_iter / len(seen))
@@ -190,12 +190,15 @@ def fit_blocks(model, X, y, sample_weight):
             continue
         with naming_block(number):
             learner.partial_fit(samples, own_labels, classes, weights)
-        said, attributes = f"loss {learner.loss_curve_[-1]:.6g}", learnt(learner)
-        if progress.step("", said, attributes, n_steps=len(steps), name="block"):
+        message, attributes = (
+            f"loss {learner.loss_curve_[-1]:.6g}",
+            fitted_attributes(learner),
+        )
+        if progress.step("", message, attributes, n_steps=len(steps), name="block"):
             break
-    for name in learnt(model):
+    for name in fitted_attributes(model):
         delattr(model, name)
-    vars(model).update(learnt(learner))
+    vars(model).update(fitted_attributes(learner))
     return model
 
 
@@ -203,7 +206,7 @@ def _labels(y):
     return np.unique(column_or_1d(y)) if len(y) else np.empty(0)
 
 
-def refuse_change(name, before, now):
+def check_unchanged(name, before, now):
     """Raise ValueError if a parameter differs from the fit that is continued."""
     if now != before:
         raise ValueError(
@@ -449,7 +452,7 @@ class PrototypeClassifier(
             )
         return Z
 
-    def _goes_on(self):
+    def _continues(self):
         """Whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "prototypes_")
 
@@ -461,16 +464,17 @@ class PrototypeClassifier(
         if is_dask(X):
             remedy = "Set solver='sgd' to learn its blocks one after another"
             streams = hasattr(self, "partial_fit")
-            refuse_dask(
+            check_not_dask(
                 self, X, remedy if streams else "Fit it to a sample of the rows"
             )
-        goes_on, announced = self._goes_on(), classes is not None
-        X = self._check_X(X, reset=not goes_on)
+        continues, announced = self._continues(), classes is not None
+        X = self._check_X(X, reset=not continues)
         y = checked_labels(y, X)
         classes = np.unique(y if classes is None else to_numpy(classes))
-        check_two_classes(classes, type(self).__name__)
+        argument = "classes" if announced else "y"
+        check_two_classes(classes, type(self).__name__, argument)
         counts = prototype_counts(self.n_prototypes, classes)
-        if goes_on:
+        if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
@@ -481,7 +485,7 @@ class PrototypeClassifier(
                 "of positive weight. Remove it; for partial_fit, pass samples of all "
                 "classes to the first call, or set init."
             )
-        if goes_on:
+        if continues:
             return self._continued(X, y, weights, class_sums)
         self._check_counts(counts, to_numpy(y))
         self._find_components(X, y, weights)
@@ -601,9 +605,9 @@ class PrototypeClassifier(
     def _check_same(self, classes, counts):
         """Raise, before anything is set, if a fit cannot continue from the last one."""
         training = self._training
-        refuse_change("classes", to_numpy(self.classes_).tolist(), classes.tolist())
-        refuse_change("n_prototypes", training.counts, counts)
-        refuse_change("metric", training.metric_name, self.metric)
+        check_unchanged("classes", to_numpy(self.classes_).tolist(), classes.tolist())
+        check_unchanged("n_prototypes", training.counts, counts)
+        check_unchanged("metric", training.metric_name, self.metric)
 
     def _is_stochastic(self, metric):
         """Whether ``"sgd"`` is the solver."""
@@ -633,8 +637,8 @@ class PrototypeClassifier(
                 model._store(training, result())
                 return vars(model)
 
-            said, n_steps = f"loss {loss:.6g}", self.max_iter
-            return progress.step("", said, attributes, n_steps=n_steps, name=name)
+            message, n_steps = f"loss {loss:.6g}", self.max_iter
+            return progress.step("", message, attributes, n_steps=n_steps, name=name)
 
         return report if progress.active else None
 

@@ -167,16 +167,18 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
             )
         if issparse(training.Z) and n_samples < n_features:
             training = replace(training, Z=training.Z.toarray())
-        goes_on = training.scale is not None
+        continues = training.scale is not None
         mean, axes = _principal_axes(training.Z, training.weights)
         n_rows = self.n_components or axes.shape[0]
-        if goes_on and self.n_components in (None, self.omega_.shape[0]):
+        if continues and self.n_components in (None, self.omega_.shape[0]):
             omega = self.omega_
         else:
             omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
         # Gradients outside of the span of the samples are zero; but prototypes that are
         # given, or learned before, may be there.
-        spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
+        spanned = (
+            n_samples < n_features and isinstance(self.init, str) and not continues
+        )
         reduction = Relevance(training, mean, axes if spanned else None, n_rows)
         return {
             **super()._lbfgs_options(training),

@@ -14,8 +14,8 @@ from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
+    check_unchanged,
     documented,
-    refuse_change,
     streaming_constraints,
 )
 from skgeom._prototypes._training import select_weight
@@ -130,7 +130,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             weight = 0.0
         elif training.prototypes.ndim == 3:
             weight = _REPRESENTABILITY
-        elif self._goes_on() and before > 0:  # partial_fit sets 0
+        elif self._continues() and before > 0:  # partial_fit sets 0
             weight, scores = before, self.representability_scores_
         else:
             limits = {"max_iter": self.max_iter, "tol": self.tol}
@@ -385,7 +385,7 @@ class PLRSQ(LikelihoodClassifier):
     def _check_same(self, classes, counts):
         super()._check_same(classes, counts)
         before = self.components_.shape[0] if hasattr(self, "components_") else None
-        refuse_change("n_components", before, self.n_components)
+        check_unchanged("n_components", before, self.n_components)
 
     @property
     def _size(self):

@@ -8,7 +8,7 @@ from sklearn.base import (
 )
 from sklearn.metrics import accuracy_score
 
-from skgeom.utils._dask import refuse_dask
+from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import (
     astype,
     check_library,
@@ -165,9 +165,15 @@ class LinearProjection(
 
     def _validate(self, X, y):
         """Valid X, in double precision, and class numbers; sets the classes."""
-        refuse_dask(self, X, "Fit it to a sample of the rows")
+        check_not_dask(self, X, "Fit it to a sample of the rows")
         check_library(X, self)
         X = validate_data(self, X, dtype=float_dtypes(X)[0])
+        largest = np.abs(X).max()
+        if not np.isfinite(2 * len(X) * largest):
+            raise ValueError(
+                f"The values of X are too large (largest {largest:.3g}): their sums "
+                "overflow. Divide X by a common factor, or use StandardScaler."
+            )
         self.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         return X, codes

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import all_pairs
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
@@ -27,13 +28,6 @@ def gaussians(request, make_gaussians):
     m, condition, size = request.param
     means, covariances = make_gaussians((6,), m, condition)
     return size * means, covariances
-
-
-def all_pairs(distance, *parameters, **options):
-    """Table of the distances from each element to each."""
-    first = [array[:, None] for array in parameters]
-    second = [array[None] for array in parameters]
-    return distance(*first, *second, **options)
 
 
 def between(distance, means, spreads):

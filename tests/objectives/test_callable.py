@@ -46,10 +46,7 @@ def test_callable_is_as_the_analytic_distance(library, squared, problem):
     function = partial(bhattacharyya_by, pytest.importorskip(library))
     expected, found = (
         MeanPairwiseDistance(means, covariances, 0.1, distance, squared)(filters)
-        for distance in (
-            DISTANCES["bhattacharyya"],
-            find_distance(function, DISTANCES),
-        )
+        for distance in (DISTANCES["bhattacharyya"], find_distance(function, DISTANCES))
     )
     assert_allclose(found[0], expected[0], rtol=1e-10)
     assert_allclose(found[1], expected[1], atol=1e-9 * np.abs(expected[1]).max())

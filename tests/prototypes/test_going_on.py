@@ -45,7 +45,7 @@ def test_partial_fit_learns_for_life(spd, first_samples):
     assert model.score(X, y) > 0.85
     with pytest.raises(ValueError, match=r"label .*7"):
         model.partial_fit(X[:2], [0, 7])
-    with pytest.raises(ValueError, match=r"classes=\[0, 1\], .* \[0, 1, 2\]"):
+    with pytest.raises(ValueError, match=r"classes=\[0, 1\], .*=\[0, 1, 2\]"):
         model.partial_fit(X[:2], [0, 1], classes=[0, 1])
 
 

@@ -100,10 +100,7 @@ def test_slopes_are_derivatives_along_the_manifold(encoded, rng):
     jvp = pairs.jvp(coordinates)
     assert_allclose(jvp, numerical, rtol=1e-6, atol=1e-7)
     weights = rng.normal(size=(12, 2))
-    assert_allclose(
-        (weights * jvp).sum(),
-        (pairs.vjp(weights) * coordinates).sum(),
-    )
+    assert_allclose((weights * jvp).sum(), (pairs.vjp(weights) * coordinates).sum())
 
 
 def test_curvature_is_the_second_derivative_at_the_sample(encoded, rng):
