@@ -480,7 +480,7 @@ def test_statistics_of_no_samples(data):
     ):
         assert same_bits(same, empty)
     for model in (SQFA(2), GaussianClassifier()):
-        with pytest.raises(ValueError, match="There are no samples"):
+        with pytest.raises(ValueError, match="in statistics is 0"):
             model.fit_statistics(empty)
 
 

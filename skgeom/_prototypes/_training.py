@@ -484,7 +484,7 @@ def fit_lbfgs(
         losses.append(value)
         if report is not None and report("iteration", value, lambda: result_at(point)):
             return True
-        return value <= goal  # the classes are separated; go no farther
+        return value <= goal  # the classes are separated
 
     # If matrices are small, BLAS threads compete with the threads of the cost.
     with one_blas_thread(training.Z.ndim == 3):
@@ -564,7 +564,7 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
         order = np.arange(training.Z.shape[0])
         if shuffle is not None:
             order = shuffle.permutation(order)
-        total, factors = 0.0, None  # computed anew, so that rounding does not add up
+        total, factors = 0.0, None  # factors start again: rounding would add up
         try:
             with linear_algebra():
                 for batch in gen_batches(len(order), batch_size):

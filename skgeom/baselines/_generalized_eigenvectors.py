@@ -143,7 +143,7 @@ class GeneralizedEigenvectors(LinearProjection):
         variance = self.regularization * np.trace(moment) / self.n_features_in_
         basis = whitening_basis(moment + variance * np.eye(len(moment)))
         if basis.shape[1] < len(moment):
-            remedy = "All its samples are zero."
+            remedy = "Its values in X are zero, or tiny compared with the largest one."
             if moment.any():
                 remedy = (
                     "Increase regularization, or remove features that depend on others."

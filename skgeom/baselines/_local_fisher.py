@@ -217,7 +217,7 @@ def _affinity(X, n_neighbors):
     if n_neighbors is None or len(X) == 1:
         return np.ones((len(X), len(X)))
     squares = squareform(pdist(X, "sqeuclidean"))
-    k = min(n_neighbors, len(X) - 1)  # in position 0 is the sample itself
+    k = int(min(n_neighbors, len(X) - 1))  # in position 0 is the sample itself
     scales = np.sqrt(np.partition(squares, k, axis=1)[:, k])
     products = np.outer(scales, scales)
     # Where a scale is zero, the nearest samples are copies, at a distance of zero: they

@@ -207,7 +207,7 @@ def test_ill_conditioned_matrices_of_all_orientations(solver):
         ({"sigma2": 0}, "sigma2"),
         ({"sigma2": -1.0}, "sigma2"),
         ({"sigma2": "learn", "solver": "sgd"}, "'lbfgs', but .*'sgd' .* number or"),
-        ({"sigma2": "learn", "metric": "euclid"}, "with the Euclidean metric takes"),
+        ({"sigma2": "learn", "metric": "euclid"}, "with the Euclidean metric uses"),
         ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
         ({"n_components": 5}, "n_components"),
         ({"init": np.ones((3, 4))}, r"init must have shape \(3, 4, 4\).*got \(3, 4\)"),
@@ -319,9 +319,9 @@ def test_margins_of_samples_on_prototypes_of_two_classes():
 @quiet
 def test_classes_with_the_same_samples(spd, estimator):
     X, y = spd[0][:20], np.repeat([0, 1], 20)
-    with pytest.warns(UserWarning, match="all classes start at the same point"):
+    with pytest.warns(UserWarning, match="initial prototypes of all classes are equal"):
         clone(estimator).fit(np.concatenate([X, X]), y)
-    with pytest.warns(UserWarning, match="all classes start at the same point"):
+    with pytest.warns(UserWarning, match="initial prototypes of all classes are equal"):
         clone(estimator).set_params(n_prototypes=2).fit(X[[0] * 40], y)
 
 
