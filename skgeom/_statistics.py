@@ -306,8 +306,8 @@ class ClassStatistics:
         """
         if n_axes is not None and not callable(blocks) and iter(blocks) is blocks:
             raise ValueError(
-                "n_axes needs two passes over the blocks, but these can be read only "
-                "once: give a list, or a function that returns a new generator."
+                "n_axes needs two passes over the blocks, but the blocks can be read "
+                "only once. Pass a list, or a function that returns a new generator."
             )
         read = partial(_read_blocks, blocks)
         return read() if n_axes is None else _in_leading_axes(n_axes, read)
@@ -1106,7 +1106,7 @@ def statistics_of_block(
         if axes is not None:
             if X.shape[1] != axes.shape[1]:
                 raise ValueError(
-                    f"X must have {axes.shape[1]} features, as the axes have, got "
+                    f"X must have {axes.shape[1]} features, like the axes, got "
                     f"shape {X.shape}."
                 )
             X = like(project(X, axes.T), X)
@@ -1296,8 +1296,8 @@ def _check_addition(first, second):
     """Raise ValueError if statistics cannot be added."""
     if (first.means is None) != (second.means is None):
         raise ValueError(
-            "Statistics that hold second moments only can be added to others of "
-            "that kind only. ClassStatistics.from_second_moments(s.classes, "
+            "Statistics of second moments can be added only to statistics of second "
+            "moments. ClassStatistics.from_second_moments(s.classes, "
             "s.counts, s.second_moments) converts other statistics s."
         )
     if first.n_features != second.n_features:

@@ -823,7 +823,8 @@ def _select_shrinkage(V, y, groups, priors):
     if not held_out and groups.max() > 0:
         warn_user(
             "shrinkage='auto' cannot be selected: no fold of domains can be held out, "
-            "as some class is in that fold only. shrinkage=1 is used. Pass domains of "
+            "because each fold contains a class that is in no other fold. shrinkage=1 "
+            "is used. Pass domains of "
             "several classes each, or a number as shrinkage.",
             UserWarning,
         )

@@ -114,7 +114,7 @@ def test_blocks_that_do_not_fit(digits):
     blocks = da.from_array(X, chunks=(300, -1))
     with pytest.raises(ValueError, match="1797 samples, but y has 1700 values"):
         ClassStatistics.from_data(blocks, y[:1700])
-    with pytest.raises(ValueError, match="y must have one value a sample"):
+    with pytest.raises(ValueError, match="y must have one value per sample"):
         ClassStatistics.from_data(blocks, blocks)
     with pytest.raises(
         ValueError, match="of blocks and of n_axes need sample covariances"

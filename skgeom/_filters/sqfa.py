@@ -611,7 +611,7 @@ def _mean_distance(
     elif statistics.means is None:
         raise ValueError(
             "SQFA compares means and covariances, but these statistics have second "
-            "moments only. Use SecondMomentSQFA, or make the statistics with "
+            "moments only. Use SecondMomentSQFA, or create statistics with "
             "ClassStatistics(classes, counts, means, covariances)."
         )
     else:
@@ -688,7 +688,7 @@ def _warn_of_single_samples(statistics, classes):
     if single:
         warn_user(
             f"{len(single)} of the classes, the first one {single[0]}, have a single "
-            "sample. Without variance they are far from all others, and dominate the "
-            "objective. Remove them, or add samples.",
+            "sample. Classes without variance are far from all other classes, and "
+            "dominate the objective. Remove these classes, or add samples.",
             UserWarning,
         )

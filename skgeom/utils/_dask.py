@@ -133,8 +133,8 @@ def _together(*columns):
     if len(set(lengths)) > 1:
         raise ValueError(
             f"A block has {lengths[0]} samples in X, but {lengths[1:]} in y and "
-            "weights. Take them from one data frame, or call persist() on each: of "
-            "different files, Dask may merge blocks in different ways."
+            "weights. Use columns of one data frame, or call persist() on each, "
+            "because Dask may merge blocks of separate files differently."
         )
     return columns
 
@@ -176,7 +176,7 @@ def _aligned(values, name, X):
         return from_array(values, chunks=(chunks,))
     if hasattr(values, "ndim") and values.ndim != 1:
         raise ValueError(
-            f"{name} must have one value a sample, but has {values.ndim} dimensions."
+            f"{name} must have one value per sample, but has {values.ndim} dimensions."
         )
     own = row_chunks(values)
     if known and not np.isnan(own).any():
