@@ -61,7 +61,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        The classifier, of which ``fit`` fits a clone. It must have ``predict_proba``;
+        The classifier; ``fit`` fits a clone of it. It must have ``predict_proba``;
         wrap a classifier without ``predict_proba`` in a
         :class:`~sklearn.calibration.CalibratedClassifierCV`. Wrap a fitted classifier
         in a :class:`~sklearn.frozen.FrozenEstimator`.

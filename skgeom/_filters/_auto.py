@@ -1,8 +1,8 @@
 """Automatic shrinkage and regularization of the class covariances.
 
-The pair (shrinkage, sigma^2) with the largest mean log posterior of held-out samples is
-selected, or the most regularized one within one standard error of it: first sigma^2, at
-a medium shrinkage, then the shrinkage. Either search ends where the score has fallen.
+Of the pairs (shrinkage, sigma^2) whose mean log posterior of held-out samples is within
+one standard error of the best, the most regularized pair is selected: first sigma^2, at
+a medium shrinkage, then the shrinkage. Each selection ends when the score decreases.
 """
 
 from contextlib import nullcontext

@@ -63,7 +63,7 @@ from skgeom.utils.validation import (
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Statistics of the classes, and the samples where these are in memory.
+    """Statistics of the classes, and samples if they are in memory.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class TrainingData:
         The coordinates in which the filters are optimized.
     y, sample_weight : ndarray of shape (n_samples,) or None
     held_out : tuple
-        Samples that an automatic choice is scored on: features, labels, weights and
-        coordinates. Empty if there are none.
+        Samples for an automatic selection: features, labels, weights and coordinates.
+        Empty without an automatic selection.
     """
 
     statistics: ClassStatistics
@@ -90,7 +90,7 @@ class BaseFilters(
     TransformerMixin,
     BaseEstimator,
 ):
-    """Linear features by filters that maximize an objective of labeled data."""
+    """Base class of linear filters that maximize an objective of labeled data."""
 
     _fitted_array = "components_"
     _value_name = "objective"  # in printed lines
@@ -168,8 +168,8 @@ class BaseFilters(
     def class_distances(self, *, regularized=True):
         """Compute the distances between the classes of features.
 
-        The parameter ``distance`` of the fit defines them; :class:`AMAGauss` computes
-        Hellinger distances.
+        The parameter ``distance`` of the fitted estimator defines the distances;
+        :class:`AMAGauss` computes Hellinger distances.
 
         Parameters
         ----------
@@ -194,8 +194,8 @@ class BaseFilters(
             distances = self._objective_of_features(sigma2).matrix()
         except np.linalg.LinAlgError:
             raise ValueError(
-                "The covariance of the features of a class is singular, so that its "
-                "distance to others is infinite; use regularized=True."
+                "The covariance of the features of a class is singular, so its "
+                "distance from other classes is infinite. Use regularized=True."
             ) from None
         return like(distances, self.components_)
 
@@ -223,8 +223,8 @@ class BaseFilters(
         left, sizes, right = np.linalg.svd(filters, full_matrices=False)
         if sizes[-1] <= DEPENDENT * sizes[0]:
             raise ValueError(
-                f"The {len(filters)} filters are linearly dependent, so that no "
-                "orthonormal ones have their span. Fit with constraint='orthonormal'."
+                f"The {len(filters)} filters are linearly dependent, so their span has "
+                "fewer dimensions. Fit with constraint='orthonormal'."
             )
         self.components_ = like(left @ right, self.components_, self.components_.dtype)
         self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
@@ -257,7 +257,7 @@ class BaseFilters(
     def _objective_of_features(self, sigma2=None):
         """The mean distance of the classes of features, as a function of filters.
 
-        It is that of the fit: parameters may have been set since.
+        It uses the parameters of the fit, which may have been changed since.
         """
         sigma2 = self.regularization_ if sigma2 is None else sigma2
         return self._distance_objective(
@@ -302,7 +302,7 @@ class BaseFilters(
         return TrainingData(statistics, space, y, sample_weight, held_out)
 
     def _check_sizes(self, classes, argument="y"):
-        """Raise ValueError for sizes that do not fit; sets what depends on them."""
+        """Check numbers of classes and features; set the number of filters."""
         check_two_classes(classes, type(self).__name__, argument)
         n_features, self._n_filters = self.n_features_in_, self.n_components
         self._is_small = n_features <= FEW_FEATURES and len(classes) <= FEW_CLASSES

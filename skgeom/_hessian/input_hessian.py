@@ -83,9 +83,10 @@ def input_hessian(
         :class:`~sklearn.naive_bayes.GaussianNB`, :class:`KernelDiscriminantAnalysis`
         with the kernel "rbf", "poly" or "linear", and for two classes
         ``CalibratedClassifierCV(SVC(gamma=...), ensemble=False)`` with these kernels
-        (``gamma`` is a number or "auto"), also behind scalers and PCA in a
-        :class:`~sklearn.pipeline.Pipeline`. Different classifiers are differentiated by
-        differences of ``predict_proba``. Alternatively, pass a function of X, written
+        (``gamma`` is a number or "auto"), also after scalers and PCA in a
+        :class:`~sklearn.pipeline.Pipeline`. For all other classifiers, the Hessian is
+        computed from differences of ``predict_proba``. Alternatively, pass a function
+        of X, written
         with ``autograd.numpy``, that returns logits or log-probabilities, of shape
         (n_samples, n_classes), of the sorted classes of y, or a ``torch.nn.Module``
         that returns logits or log-probabilities. The module is evaluated in evaluation

@@ -225,9 +225,9 @@ class KernelDiscriminantAnalysis(
     means_ : ndarray of shape (n_classes, n_components)
         The class means of the components.
     decision_means_ : ndarray of shape (n_classes, n_components)
-        The class means used in predictions: ``means_``, shrunk towards the center by as
-        much as the components of held-out samples of the class; or ``means_`` if
-        ``temperature`` is a number.
+        The class means used in predictions: ``means_``, shrunk towards the center as
+        the components of held-out samples are; or ``means_`` if ``temperature`` is a
+        number.
     temperature_ : float
         The divisor of the scores, T in Notes.
     regularization_ : float

@@ -53,7 +53,7 @@ class DistanceMatrixDisplay(Display):
     See Also
     --------
     ClassEllipsesDisplay : The classes in two dimensions.
-    sklearn.metrics.ConfusionMatrixDisplay : Which classes a classifier confuses.
+    sklearn.metrics.ConfusionMatrixDisplay : Confusion matrix of a classifier.
 
     Notes
     -----
