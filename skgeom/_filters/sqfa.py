@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
-from skgeom._filters._linear_filters import BaseFilters
+from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import (
     INITIALIZATIONS,
     independent_directions,
@@ -29,7 +29,7 @@ from skgeom.utils.estimator import (
     substitute_docs,
     validate_data,
 )
-from skgeom.utils.linalg import AxesSpace, WholeSpace
+from skgeom.utils.linalg import AxesSpace, FeatureSpace
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
@@ -216,7 +216,7 @@ class SQFA(BaseFilters):
         "pair_weight": ["array-like", None],
     }
     _distances = DISTANCES
-    _of_distances = ("distance", "squared", "class_weight", "pair_weight")
+    _distance_parameters = ("distance", "squared", "class_weight", "pair_weight")
 
     def __init__(
         self,
@@ -352,7 +352,7 @@ class SQFA(BaseFilters):
         self._check_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         selection = self._select(streamed)
-        space = WholeSpace()
+        space = FeatureSpace()
         statistics = self._regularized(streamed, selection, space)
         current_progress().start()
         self._learn(statistics, selection, space, last)
@@ -410,7 +410,7 @@ class SQFA(BaseFilters):
                 f"the statistics: n_axes={len(axes)}."
             )
         current_progress().start()
-        space = WholeSpace() if axes is None else AxesSpace(axes)
+        space = FeatureSpace() if axes is None else AxesSpace(axes)
         if axes is not None:
             parts, total = list(map(without_axes, parts)), without_axes(total)
         folds, candidates = [], []
@@ -435,9 +435,9 @@ class SQFA(BaseFilters):
         objective = self._distance_objective(statistics, sigma2)
         classes, distance = objective.classes, objective.distance
         within, total = _pooled(statistics, self._second_moments)
-        span_only = distance.affine_invariant and self._is_negligible(
-            sigma2, statistics, classes.covariances, within, total
-        )
+        span_only = distance.affine_invariant and is_negligible(sigma2, within)
+        if span_only:
+            check_regular(statistics, classes.covariances, total, self._n_filters)
         optimization = self._optimization(selection, span_only, space)
         if start is not None and self._continues_from(start):
             n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
@@ -476,7 +476,8 @@ class SQFA(BaseFilters):
 
     def _distance_objective(self, statistics, sigma2, **parameters):
         """The mean distance between the classes, as a function of filters."""
-        own = {name: getattr(self, name) for name in self._of_distances} | parameters
+        own = {name: getattr(self, name) for name in self._distance_parameters}
+        own |= parameters
         own["distance"] = find_distance(own["distance"], self._distances)
         return _mean_distance(statistics, sigma2, self._second_moments, **own)
 

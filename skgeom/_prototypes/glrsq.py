@@ -19,7 +19,7 @@ from skgeom.utils.estimator import substitute_docs
 _SLOPE = 10.0
 
 
-class MarginClassifier:
+class MarginMixin:
     r"""Prototypes that maximize margins, and probabilities by held-out distances.
 
     Parameters
@@ -64,9 +64,9 @@ margin_constraints = {
 @substitute_docs(
     **documented(PrototypeClassifier),
     **documented(StreamingPrototypeClassifier),
-    **documented(MarginClassifier),
+    **documented(MarginMixin),
 )
-class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
+class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
     r"""Generalized learning vector quantization of SPD matrices.
 
     Each class has prototypes. With the squared distance :math:`d_J` of a sample from

@@ -137,7 +137,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             is not.
         """
         X, codes = self._validate(X, y)
-        space = space_of(X, centred=True, n_least=self.n_components)
+        space = space_of(X, centered=True, n_least=self.n_components)
         X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         within, mixture = self._scatters(X / scale, codes)

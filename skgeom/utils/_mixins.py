@@ -168,8 +168,9 @@ class LinearProjection(
         check_not_dask(self, X, "Fit it to a sample of the rows")
         check_library(X, self)
         X = validate_data(self, X, dtype=float_dtypes(X)[0])
-        largest = np.abs(X).max()
-        if not np.isfinite(2 * len(X) * largest):
+        xp = namespace(X)
+        largest = float(xp.max(xp.abs(X)))
+        if not np.isfinite(2 * X.shape[0] * largest):
             raise ValueError(
                 f"The values of X are too large (largest {largest:.3g}): their sums "
                 "overflow. Divide X by a common factor, or use StandardScaler."
