@@ -406,7 +406,7 @@ class BaseFilters(
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk() if shrinks else statistics
-            pooled = map(to_numpy, estimated.pooled_covariances())
+            pooled = map(on_host, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
         rule = "closed form" if shrinks else "sampling noise"
         return Selection(None, float(sigma2), rule)
@@ -443,7 +443,7 @@ class BaseFilters(
 
     def _is_negligible(self, sigma2, statistics, covariances, within, total):
         """Whether sigma^2 is below rounding; then all classes must be regular."""
-        rounding = len(within) * np.finfo(float).eps * np.trace(within)
+        rounding = len(within) * np.finfo(float).eps * within.trace()
         negligible = sigma2 <= rounding
         if negligible:
             check_regular(statistics, covariances, total, self._n_filters)
@@ -581,7 +581,7 @@ def check_regular(statistics, covariances, total, n_components):
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = to_numpy(covariances[k, ...])
+        covariance = on_host(covariances[k, ...])
         variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)
