@@ -14,7 +14,7 @@ from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES
 from skgeom.utils.array_api import to_numpy
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
-from skgeom.utils.validation import check_priors, warn_user
+from skgeom.utils.validation import check_priors, check_two_classes, warn_user
 
 # Sets of directions, each shifted at random, whose scatter is the standard error; and
 # directions of a set, at first and at most. Compared in benchmarks/bench_gaussian.py.
@@ -143,10 +143,7 @@ def bayes_error(
     >>> bool(error.lower < error.value < error.upper)
     True
     """
-    if len(statistics.classes) < 2:
-        raise ValueError(
-            f"statistics must have at least two classes, got {statistics.classes}."
-        )
+    check_two_classes(statistics.classes, "bayes_error", "statistics")
     if statistics.means is None:
         raise ValueError(
             "statistics holds second moments only, but the error needs the means and "

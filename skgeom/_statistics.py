@@ -60,11 +60,11 @@ _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labeled data.
 
-    The ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
-    :class:`GaussianClassifier`, and :func:`bayes_error`, need only these statistics.
-    Statistics of parts of the data add up to the statistics of all data to rounding:
-    ``a + b``, ``merge(pieces)`` and ``a.update(X, y)`` pool the observations, in any
-    order.
+    ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
+    :class:`GaussianClassifier`, and :func:`bayes_error`, require only these statistics.
+    Statistics of parts of the data can be merged in any order: ``a + b``,
+    ``merge(parts)`` and ``a.update(X, y)`` equal the statistics of all data up to
+    rounding.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class ClassStatistics:
             copied for each class. Only sample covariances can be merged later.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
-            leaves it out. The weights of each class must add up to at least 1.
+            excludes it. The weights of each class must add up to at least 1.
         n_axes : int, default=None
             If given, the statistics are computed in the leading principal axes of all
             samples, as in :meth:`from_blocks`.
@@ -263,9 +263,9 @@ class ClassStatistics:
     def from_blocks(cls, blocks, *, n_axes=None):
         """Compute the statistics of samples in blocks.
 
-        One block at a time is in memory, so that the blocks may come from a file, a
-        database or a generator. The result equals the statistics of all samples up to
-        rounding, for any order and sizes of blocks.
+        One block at a time is in memory, so the blocks may come from a file, a database
+        or a generator. The result equals the statistics of all samples up to rounding,
+        for any order and sizes of blocks.
 
         If the covariances of all classes do not fit in memory, use ``n_axes`` for fewer
         dimensions: a first pass over the blocks computes the principal axes of all
@@ -274,10 +274,10 @@ class ClassStatistics:
         Parameters
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight), or callable
-            As :meth:`from_data` takes them, or a function without parameters that
-            returns such an iterable. A block may lack classes, may be empty, and
-            may have any weights: the weights of each class must add up to at least 1
-            over all blocks. Data frames must have their columns in the same order.
+            Samples as in :meth:`from_data`, or a function without parameters that
+            returns such an iterable. A block may lack classes, may be empty, and may
+            have any weights; the weights of each class must add up to at least 1 over
+            all blocks. Data frames must have their columns in the same order.
         n_axes : int, default=None
             Number of leading principal axes to keep. The blocks are then read twice:
             pass a function that returns a new generator instead of a generator.
@@ -290,9 +290,9 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If a block is malformed, with its number, counted from 0; if blocks differ
-            in their features or in the kind of their labels; if there are no
-            samples; or if ``n_axes`` is given and blocks can be read only once.
+            If a block is malformed (the message contains its number, counted from 0);
+            if blocks differ in their features or in the type of their labels; if there
+            are no samples; or if ``n_axes`` is given and blocks can be read only once.
         MemoryError
             If the covariances do not fit in memory.
 
@@ -327,7 +327,7 @@ class ClassStatistics:
 
     @classmethod
     def from_second_moments(cls, classes, counts, second_moments):
-        r"""Make statistics that hold second moments about the origin only.
+        r"""Create statistics that contain second moments about the origin only.
 
         Second moments suffice for :class:`SecondMomentSQFA`. ``means`` and
         ``covariances`` are None.
@@ -346,7 +346,7 @@ class ClassStatistics:
         Returns
         -------
         ClassStatistics
-            With second moments only.
+            Statistics without means and covariances.
 
         Raises
         ------
@@ -360,7 +360,7 @@ class ClassStatistics:
 
     @classmethod
     def merge(cls, parts):
-        """Statistics of the union of several sets of samples.
+        """Merge the statistics of several sets of samples.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If the weights of a class add up to too little for a covariance.
+            If the sum of the weights of a class is too small for a covariance.
         """
         if self.means is None:
             return None
@@ -460,7 +460,7 @@ class ClassStatistics:
         return within, plus_outer_products(within, offsets, weights)
 
     def shrunk(self, shrinkage=None):
-        r"""Statistics with each covariance shrunk towards the one within the classes.
+        r"""Shrink the class covariances towards the within-class covariance.
 
         The covariance :math:`S_i` of a class of :math:`n_i` samples becomes
         :math:`(1 - \rho_i) S_i + \rho_i W`, where W is the mean of all covariances,
@@ -469,21 +469,21 @@ class ClassStatistics:
         Parameters
         ----------
         shrinkage : None, float or array-like of shape (n_classes,), default=None
-            The intensities :math:`\rho_i`, from 0 to 1, of all classes or of each one.
-            None computes them from the statistics:
+            The intensities :math:`\rho_i`, from 0 to 1, for all classes or for each
+            class. None computes the intensities from the statistics:
 
             .. math::
 
                \rho_i = \frac{q}{n_i - 1 + q}, \qquad
                q = \frac{\operatorname{tr} W^2 + (\operatorname{tr} W)^2}{D}
 
-            as if W were the covariance of q additional samples. They minimize the mean
-            square error in the Frobenius norm, if the classes are Gaussian and their
-            true covariances have the mean square distance D from W: the numerator
-            of q, divided by :math:`n_i - 1`, is the mean square error of :math:`S_i` if
-            all true covariances are equal. The method of moments estimates D, as a
-            variance between groups [1]_; q is at most the sum of all
-            :math:`n_i - 1`. They depend on the units of single features.
+            as if W were the covariance of q additional samples. These intensities
+            minimize the mean square error in the Frobenius norm, if the classes are
+            Gaussian and their true covariances have the mean square distance D from W:
+            the numerator of q, divided by :math:`n_i - 1`, is the mean square error of
+            :math:`S_i` if all true covariances are equal. The method of moments
+            estimates D, as a variance between groups [1]_; q is at most the sum of all
+            :math:`n_i - 1`. The intensities depend on the units of single features.
 
         Returns
         -------
@@ -540,7 +540,7 @@ class ClassStatistics:
         )
 
     def project(self, components):
-        """Statistics of the linear features ``X @ components.T``.
+        """Compute the statistics of the linear features ``X @ components.T``.
 
         Parameters
         ----------
@@ -556,8 +556,8 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If ``components`` does not have ``n_features`` columns, or, where there are
-            axes, if a filter is not in their span.
+            If ``components`` does not have ``n_features`` columns, or if a filter is
+            not in the span of the ``axes``.
         """
         components = check_array(
             on_host(components), dtype=np.float64, input_name="components"
@@ -582,10 +582,10 @@ class ClassStatistics:
         )
 
     def decay(self, factor):
-        """Statistics of the same samples with smaller weights.
+        """Reduce the weights of the samples.
 
-        ``statistics.decay(0.9) + batch``, for one batch after another, are
-        exponentially weighted statistics for data that change: the last batch has the
+        For data that change over time, ``statistics = statistics.decay(0.9) + batch``
+        in a loop computes exponentially weighted statistics: the last batch has the
         weight 1, the previous batch 0.9, and so on.
 
         Parameters
@@ -625,11 +625,11 @@ class ClassStatistics:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New samples; they may be of new classes.
+            New samples, which may belong to new classes.
         y : array-like of shape (n_samples,)
             Labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights; the weights of each class must add up to at least 1,
+            Weights of the samples; the weights of each class must add up to at least 1,
             including earlier samples.
 
         Returns
@@ -684,12 +684,13 @@ class ClassStatistics:
         )
 
     def to_dict(self):
-        """The state as lists, numbers and texts, which ``json`` can store exactly.
+        """Convert the statistics to lists, numbers and strings, for example for JSON.
 
         Returns
         -------
         dict
-            As :meth:`save` documents it, with lists instead of arrays.
+            The entries that :meth:`save` lists, with lists instead of arrays. ``json``
+            stores the numbers exactly.
 
         Examples
         --------
@@ -705,22 +706,22 @@ class ClassStatistics:
 
     @classmethod
     def from_dict(cls, state):
-        """Statistics of the state that :meth:`to_dict` returned.
+        """Restore statistics from the result of :meth:`to_dict`.
 
         Parameters
         ----------
         state : dict
-            As :meth:`save` documents it.
+            The entries that :meth:`save` lists.
 
         Returns
         -------
         ClassStatistics
-            Equal to the stored statistics in all bits.
+            Statistics that equal the stored statistics exactly.
 
         Raises
         ------
         ValueError
-            If this is no such state, or one of a later version of the format.
+            If ``state`` is malformed, or has a later version of the format.
         """
         try:
             return _statistics_of_state(state)
@@ -748,7 +749,7 @@ class ClassStatistics:
         Parameters
         ----------
         path : str, path-like or binary file
-            The file, which is replaced if it exists, or an open one.
+            The path, whose file is overwritten if it exists, or an open file.
 
         Examples
         --------
@@ -766,22 +767,22 @@ class ClassStatistics:
 
     @classmethod
     def load(cls, path):
-        """Read statistics that :meth:`save` wrote.
+        """Load statistics from a file of :meth:`save`.
 
         Parameters
         ----------
         path : str, path-like or binary file
-            The file, or an open one.
+            The path, or an open file.
 
         Returns
         -------
         ClassStatistics
-            Equal to the stored statistics in all bits, in NumPy arrays.
+            Statistics that equal the stored statistics exactly, in NumPy arrays.
 
         Raises
         ------
         ValueError
-            If the file is truncated, of another kind, or of a later version.
+            If the file is truncated, or has a different format or a later version.
         """
         with _opened(path, "rb") as file:
             try:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from comparisons import assert_same_statistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -40,16 +41,6 @@ dd = pytest.importorskip("dask.dataframe")
 def wine():
     frame = load_wine(as_frame=True).frame
     return frame.drop(columns="target"), frame["target"]
-
-
-def assert_same_statistics(first, second, tolerance=1e-11):
-    assert_array_equal(first.classes, second.classes)
-    assert_array_equal(first.counts, second.counts)
-    assert_allclose(first.means, second.means, rtol=tolerance, atol=1e-12)
-    size = np.abs(second.covariances).max()
-    assert_allclose(
-        first.covariances, second.covariances, rtol=0, atol=tolerance * size
-    )
 
 
 # Statistics

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from comparisons import assert_same_statistics
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -35,14 +36,6 @@ def data(rng):
 @pytest.fixture
 def statistics(data):
     return ClassStatistics.from_data(*data)
-
-
-def assert_same_statistics(first, second, rtol=1e-12):
-    assert np.array_equal(first.classes, second.classes)
-    assert np.array_equal(first.counts, second.counts)
-    assert_allclose(first.means, second.means, rtol=rtol, atol=1e-14)
-    size = np.abs(second.covariances).max()
-    assert_allclose(first.covariances, second.covariances, rtol=0, atol=rtol * size)
 
 
 def arguments_of(statistics, **changes):
@@ -487,7 +480,7 @@ def test_statistics_of_no_samples(data):
     ):
         assert same_bits(same, empty)
     for model in (SQFA(2), GaussianClassifier()):
-        with pytest.raises(ValueError, match="There are no samples"):
+        with pytest.raises(ValueError, match="in statistics is 0"):
             model.fit_statistics(empty)
 
 

@@ -14,8 +14,8 @@ with the cost of deciding always, on held-out patients.
 # ------------------------------------------
 #
 # :class:`~skgeom.KernelDiscriminantAnalysis` calibrates its probabilities in ``fit``.
-# All predictions below are held-out: ten folds, with the preprocessing inside each
-# fold.
+# All predictions below are for held-out samples of ten folds. The preprocessing is
+# fitted in each fold.
 
 import matplotlib.pyplot as plt
 import numpy as np

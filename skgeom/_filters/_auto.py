@@ -1,8 +1,8 @@
 """Automatic shrinkage and regularization of the class covariances.
 
-The pair (shrinkage, sigma^2) with the largest mean log posterior of held-out samples is
-selected, or the most regularized one within one standard error of it: first sigma^2, at
-a medium shrinkage, then the shrinkage. Either search ends where the score has fallen.
+Of the pairs (shrinkage, sigma^2) whose mean log posterior of held-out samples is within
+one standard error of the best, the most regularized pair is selected: first sigma^2, at
+a medium shrinkage, then the shrinkage. Each selection ends when the score decreases.
 """
 
 from contextlib import nullcontext
@@ -267,10 +267,10 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
             filters[candidate].append(own)
         posteriors[candidate] = np.concatenate(of_folds)
         scores[candidate] = score = shares @ posteriors[candidate]
-        said = (
+        message = (
             f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
         )
-        current_progress().step("selection", said, name="candidate")
+        current_progress().step("selection", message, name="candidate")
         return filters[candidate]
 
     def follow(path, best, starts=None):

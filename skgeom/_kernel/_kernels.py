@@ -54,6 +54,7 @@ class Kernel:
             Y = X if Y is None else Y
             return self.function(astype(X, Y.dtype), Y, **self.parameters)
         if self.center is not None:
+            X = X.toarray() if issparse(X) else X
             center = like(self.center, X, X.dtype)
             X, Y = X - center, None if Y is None else Y - center
         settings = {"metric": self.function, "filter_params": True, **self.parameters}

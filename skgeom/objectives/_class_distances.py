@@ -506,12 +506,12 @@ class StudentT(DistanceTraits):
     Parameters
     ----------
     df : float
-        Degrees of freedom :math:`\nu`, at least 1, the Cauchy distribution.
+        Degrees of freedom :math:`\nu`, at least 1 (the Cauchy distribution).
 
     Attributes
     ----------
     df : float
-        Degrees of freedom :math:`\nu`, at least 1, the Cauchy distribution.
+        Degrees of freedom :math:`\nu`.
 
     Raises
     ------

@@ -198,7 +198,8 @@ def _best_start(ascend, starts, label, tol):
     best = min(runs, key=attrgetter("cost"))
     values = [-run.cost for run in runs]
     if tol < loose:
-        best = ascend(label + "best start", best.point, tol, before=best)
+        with suppress(StartError):  # by rounding; it was finite before
+            best = ascend(label + "best start", best.point, tol, before=best)
     return best, values
 
 

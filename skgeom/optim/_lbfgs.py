@@ -33,7 +33,8 @@ _PATIENCE = 5
 # (benchmarks/bench_lvq.py).
 _LONGER = 4.0
 
-# Least curvature of a pair, relative to the gradient norm times the squared step
+# Least product of a step and its gradient change, relative to the product of the norms
+# of step and gradient: the rule does not depend on the unit of points or costs
 # (benchmarks/bench_optimizers.py).
 _LEAST_CURVATURE = 1e-6
 
@@ -318,7 +319,7 @@ class _History:
         least = _LEAST_CURVATURE * manifold.norm(point, gradient)
         for s, y in pairs:
             curvature = inner(s, y)
-            if least * inner(s, s) < curvature < np.inf:
+            if least * np.sqrt(inner(s, s)) < curvature < np.inf:
                 self._pairs.append((s, y, curvature))
 
     def direction(self, point, gradient, first=None):

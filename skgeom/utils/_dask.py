@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from skgeom.utils.array_api import is_dask
 
 
-def refuse_dask(estimator, X, remedy):
+def check_not_dask(estimator, X, remedy):
     """Raise TypeError if X is of Dask, which would be gathered in memory unasked."""
     if is_dask(X):
         raise TypeError(

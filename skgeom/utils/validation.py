@@ -386,14 +386,13 @@ def union_of_classes(first, second):
     return union
 
 
-def check_two_classes(classes, name):
-    """Raise ValueError if ``name``, an estimator, is given one class only."""
-    if not len(classes):
-        raise ValueError(f"There are no samples, but {name} needs two classes.")
+def check_two_classes(classes, name, argument="y"):
+    """Raise ValueError if ``name``, an estimator, is given fewer than two classes."""
     if len(classes) < 2:
         raise ValueError(
-            f"{name} needs samples of at least 2 classes, but there is one class only: "
-            f"{classes[0]}."
+            f"{name} requires samples of at least 2 classes, but the number of classes "
+            f"in {argument} is {len(classes)}: {list(map(str, classes))}. Add samples "
+            "of a different class. Samples with sample_weight=0 do not count."
         )
 
 
@@ -423,7 +422,7 @@ def check_priors(priors, weights):
         if priors == "uniform":
             return np.full(n_classes, 1 / n_classes)
         return weights / weights.sum()
-    refuse_dict(priors, "priors")
+    check_not_dict(priors, "priors")
     given = check_array(
         on_host(priors),
         dtype=np.float64,
@@ -465,7 +464,8 @@ def class_factors(class_weight, classes, *, zero=False):
         no label of ``classes``.
     """
     # Of the classes, not of samples: each is there once.
-    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    with naming("class_weight"):
+        factors = compute_class_weight(class_weight, classes=classes, y=classes)
     wrong = ~(np.isfinite(factors) & (factors >= 0 if zero else factors > 0))
     if wrong.any():
         allowed = "finite and not negative" if zero else "positive and finite"
@@ -548,8 +548,11 @@ def check_spd_samples(
 
 def shape_of(X):
     """The shape of an array or of nested lists, or an error that names X."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple):
+        return shape
     with naming("X"):
-        return X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        return np.asarray(X).shape
 
 
 def check_stack(X, name, hermitian=False):
@@ -580,7 +583,7 @@ def check_stack(X, name, hermitian=False):
     return is_complex
 
 
-def refuse_dict(values, name):
+def check_not_dict(values, name):
     """Raise ValueError if values are given by class label."""
     if isinstance(values, Mapping):
         raise ValueError(
