@@ -8,26 +8,22 @@ from sklearn.base import clone
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, SecondMomentSQFA
 
-LABELS, COUNTS = range(3), [90] * 3
+
+def structured(n_blocks, size, rank, scale, rng):
+    """Structured covariances of three classes, and the same ones as an array."""
+    roots = rng.normal(size=(3, n_blocks, size, 2 * size))
+    blocks, n_features = scale * roots @ roots.mT / size, n_blocks * size
+    factors = rng.normal(size=(3, rank, n_features))
+    dense = np.stack([block_diag(*own) for own in blocks]) + factors.mT @ factors
+    return (blocks, factors) if rank else blocks, dense
 
 
-def structured(kind, rng):
-    """The means and structured covariances of three classes, and these as arrays."""
-    n_blocks, size = (6, 4) if kind == "few blocks" else (130, 8)
-    n_features = n_blocks * size
-    roots = rng.normal(size=(3, n_blocks, size, 2 * size)) / np.sqrt(size)
-    diagonal, factors = roots @ roots.mT, rng.normal(size=(3, 4, n_features))
-    dense = np.stack([block_diag(*blocks) for blocks in diagonal])
-    if kind in ("diagonal, factors", "factors"):
-        diagonal = (kind != "factors") * dense.diagonal(axis1=1, axis2=2)
-        dense = diagonal[:, :, None] * np.eye(n_features)
-    means = rng.normal(size=(3, n_features)) / 3
-    if "factors" not in kind:
-        return means, diagonal, dense
-    return means, (diagonal, factors), dense + factors.mT @ factors
+def statistics_of(covariances, means):
+    return ClassStatistics(range(len(means)), [90] * len(means), means, covariances)
 
 
-KINDS = ["few blocks", "blocks", "blocks, factors", "diagonal, factors", "factors"]
+# Number and size of blocks, rank of the factors, scale of the blocks.
+SIZES = [(6, 4, 0, 1), (130, 8, 0, 1), (130, 8, 4, 1), (1040, 1, 4, 1), (1040, 1, 4, 0)]
 MODELS = [
     SQFA(3, init="pca", max_iter=6, group_size=2, regularization=0.5),
     SQFA(3, init="pca", max_iter=6, distance="wasserstein"),
@@ -37,52 +33,44 @@ MODELS = [
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("model", MODELS)
-def test_filters_and_features_agree_with_arrays(kind, model, rng):
-    means, *covariances = structured(kind, rng)
-    both = [ClassStatistics(LABELS, COUNTS, means, c) for c in covariances]
+def test_filters_and_features_agree_with_arrays(sizes, model, rng):
+    covariances = structured(*sizes, rng)
+    means = rng.normal(size=(3, covariances[1].shape[1])) / 3
+    both = [statistics_of(c, means) for c in covariances]
     found, expected = (clone(model).fit_statistics(s) for s in both)
     assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-8)
     assert_allclose(found.objective_, expected.objective_, rtol=1e-9)
-    assert_allclose(found.regularization_, expected.regularization_, rtol=1e-12)
     features = [s.project(found.components_).second_moments for s in both]
     assert_allclose(*features, rtol=1e-10, atol=1e-10)
 
 
 def test_structured_covariances_never_become_an_array(rng):
-    means, covariances, _ = structured("blocks, factors", rng)
-    statistics = ClassStatistics(LABELS, COUNTS, means, covariances)
-    orthonormal = SQFA(2, constraint="orthonormal", group_size=1)
+    means = np.zeros((3, 1040))
+    statistics = statistics_of((means + 1, rng.normal(size=(3, 4, 1040))), means)
+    with pytest.warns(UserWarning, match="All class distances are zero"):
+        SQFA(2).fit_statistics(statistics_of(np.ones((3, 520, 2, 2)), means))
     for refused in (
-        lambda: statistics + statistics,
-        lambda: statistics.decay(0.5),
-        statistics.to_dict,
-        lambda: GaussianClassifier().fit_statistics(statistics),
-        lambda: SQFA(2, regularization=0).fit_statistics(statistics),
-        lambda: SQFA(2, init=np.ones((2, 1040))).fit_statistics(statistics),
-        lambda: SQFA(2, regularization=np.eye(1040)).fit_statistics(statistics),
-        lambda: orthonormal.fit_statistics(statistics),
+        ClassStatistics.to_dict,
+        lambda s: s + s,
+        GaussianClassifier().fit_statistics,
+        SQFA(2, regularization=0).fit_statistics,
+        SQFA(2, regularization=np.eye(1040)).fit_statistics,
+        SQFA(2, init=np.ones((2, 1040))).fit_statistics,
+        SQFA(2, constraint="orthonormal", group_size=1).fit_statistics,
     ):
         with pytest.raises(ValueError, match="cannot become an array"):
-            refused()
-    equal = ClassStatistics(LABELS, COUNTS, 0 * means, np.ones((3, 520, 2, 2)))
-    with pytest.warns(UserWarning, match="All class distances are zero"):
-        SQFA(2).fit_statistics(equal)
+            refused(statistics)
 
 
-@pytest.mark.parametrize(
-    ("covariances", "message"),
-    [
-        (np.ones((2, 3, 4, 5)), "stack of square matrices"),
+def test_malformed_structured_covariances():
+    ones = np.ones((2, 6))
+    for covariances, message in (
         (np.ones((2, 3, 1, 1)), r"must have shape \(2, 6, 6\)"),
-        (np.array([[[[1.0, 2.0], [2.0, 1.0]]] * 3] * 2), "negative eigenvalue -1"),
-        ((-np.ones((2, 6)), np.ones((2, 1, 6))), "negative eigenvalue -1"),
-        ((np.ones((2, 6)), np.ones((3, 1, 6))), r"\(2, 6\) and \(3, 1, 6\)"),
+        (np.full((2, 3, 2, 2), [[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalue -1"),
+        ((ones, np.ones((3, 1, 6))), r"\(2, 6\) and \(3, 1, 6\)"),
         ((np.ones((2, 6, 6)), np.ones((2, 1, 6))), r"\(2, 6, 6\) and \(2, 1, 6\)"),
-        ((np.ones((2, 6)), np.full((2, 1, 6), np.nan)), "factors contains NaN"),
-    ],
-)
-def test_malformed_structured_covariances(covariances, message):
-    with pytest.raises(ValueError, match=message):
-        ClassStatistics([0, 1], [9, 9], np.zeros((2, 6)), covariances)
+    ):
+        with pytest.raises(ValueError, match=message):
+            statistics_of(covariances, np.zeros((2, 6)))
