@@ -627,7 +627,7 @@ class ClassStatistics:
         return self
 
     def __add__(self, other):
-        """Statistics of the union of two sets of samples, where these ones lie."""
+        """Statistics of the union of two sets of samples, on the first device."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         if not len(self.classes) or not len(other.classes):
@@ -981,8 +981,8 @@ def _moments_of_class(X, rows, label, sample_weight=None):
         blocks = (rows[batch] for batch in gen_batches(len(rows), ROWS_PER_BLOCK))
         parts = (_moments_of_block(X, block, sample_weight) for block in blocks)
         moments = reduce(_combined_moments, parts)
-        # One number bounds all entries: these sums of squares must not overflow, nor
-        # those over classes that are made of them later.
+        # One number bounds all entries: neither these sums of squares nor their later
+        # sums over classes may overflow.
         if not _sum_of_squares(*moments[1::2]) < _LARGEST:
             raise ValueError(
                 f"The squares of the numbers of class {label}, which are up to "
@@ -1257,12 +1257,12 @@ def _statistics_of_state(state):
 
 
 def checked_statistics(statistics):
-    """The ClassStatistics, on the host unless arrays of their library are dispatched.
+    """The ClassStatistics, in CPU memory unless arrays of their library are dispatched.
 
     Raises
     ------
     TypeError
-        If they are something else.
+        If they are not ClassStatistics.
     """
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(

@@ -465,7 +465,7 @@ class SQFA(BaseFilters):
         """Whether filters are a start, which dependent ones are not: they remain so."""
         if self.group_size or not isinstance(self.init, str) or self.init != "auto":
             return False
-        n_filters = self._n_filters  # others than before, if classes have come since
+        n_filters = self._n_filters  # may change with new classes
         known = filters.shape[1] == n_filters
         return known and independent_directions(filters) == n_filters
 
