@@ -319,8 +319,8 @@ class ClassStatistics:
         """
         if n_axes is not None and not callable(blocks) and iter(blocks) is blocks:
             raise ValueError(
-                "n_axes needs two passes over the blocks, but these can be read only "
-                "once: give a list, or a function that returns a new generator."
+                "n_axes needs two passes over the blocks, but the blocks can be read "
+                "only once. Pass a list, or a function that returns a new generator."
             )
         read = partial(_read_blocks, blocks)
         return read() if n_axes is None else _in_leading_axes(n_axes, read)
@@ -650,7 +650,7 @@ class ClassStatistics:
         return self
 
     def __add__(self, other):
-        """Statistics of the union of two sets of samples, where these ones lie."""
+        """Statistics of the union of two sets of samples, on the first device."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         if not len(self.classes) or not len(other.classes):
@@ -1004,8 +1004,8 @@ def _moments_of_class(X, rows, label, sample_weight=None):
         blocks = (rows[batch] for batch in gen_batches(len(rows), ROWS_PER_BLOCK))
         parts = (_moments_of_block(X, block, sample_weight) for block in blocks)
         moments = reduce(_combined_moments, parts)
-        # One number bounds all entries: these sums of squares must not overflow, nor
-        # those over classes that are made of them later.
+        # One number bounds all entries: neither these sums of squares nor their later
+        # sums over classes may overflow.
         if not _sum_of_squares(*moments[1::2]) < _LARGEST:
             raise ValueError(
                 f"The squares of the numbers of class {label}, which are up to "
@@ -1129,7 +1129,7 @@ def statistics_of_block(
         if axes is not None:
             if X.shape[1] != axes.shape[1]:
                 raise ValueError(
-                    f"X must have {axes.shape[1]} features, as the axes have, got "
+                    f"X must have {axes.shape[1]} features, like the axes, got "
                     f"shape {X.shape}."
                 )
             X = like(project(X, axes.T), X)
@@ -1280,12 +1280,12 @@ def _statistics_of_state(state):
 
 
 def checked_statistics(statistics):
-    """The ClassStatistics, on the host unless arrays of their library are dispatched.
+    """The ClassStatistics, in CPU memory unless arrays of their library are dispatched.
 
     Raises
     ------
     TypeError
-        If they are something else.
+        If they are not ClassStatistics.
     """
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(
@@ -1319,8 +1319,8 @@ def _check_addition(first, second):
     """Raise ValueError if statistics cannot be added."""
     if (first.means is None) != (second.means is None):
         raise ValueError(
-            "Statistics that hold second moments only can be added to others of "
-            "that kind only. ClassStatistics.from_second_moments(s.classes, "
+            "Statistics of second moments can be added only to statistics of second "
+            "moments. ClassStatistics.from_second_moments(s.classes, "
             "s.counts, s.second_moments) converts other statistics s."
         )
     if first.n_features != second.n_features:

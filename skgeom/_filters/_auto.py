@@ -274,9 +274,10 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
         return filters[candidate]
 
     def follow(path, best, starts=None):
-        """Evaluate candidates until one is clearly worse than the best before it.
+        """Evaluate candidates until one is clearly worse than the best previous one.
 
-        All begin at ``starts``, or if that is None at the filters of the one before.
+        All start from ``starts`` or, if it is None, from the filters of the previous
+        candidate.
         """
         found = [None] * len(folds)
         for candidate in path:

@@ -18,7 +18,7 @@ from skgeom.objectives import StructuredCovariances
 from skgeom.optim import CONSTRAINTS, maximize_on_samples, prefixed
 from skgeom.utils.threads import one_blas_thread
 
-# The initializations that each value of ``init`` names; others are random.
+# The initializations of each value of ``init``; further initializations are random.
 INITIALIZATIONS = {
     "auto": ("lda", "pca"),
     "pca": ("pca",),

@@ -231,8 +231,8 @@ class AMAGauss(BaseFilters):
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(
-                "For Dask input, each block is one batch. Make X of chunks of that "
-                f"many rows, and set batch_size=None instead of {self.batch_size}."
+                "For Dask input, each block is one batch. Rechunk X to this number of "
+                f"rows, and set batch_size=None instead of {self.batch_size}."
             )
         data = self._training_data(X, y)
         space = data.space

@@ -469,7 +469,7 @@ class SQFA(BaseFilters):
         """Whether filters are a start, which dependent ones are not: they remain so."""
         if self.group_size or not isinstance(self.init, str) or self.init != "auto":
             return False
-        n_filters = self._n_filters  # others than before, if classes have come since
+        n_filters = self._n_filters  # may change with new classes
         known = filters.shape[1] == n_filters
         return known and independent_directions(filters) == n_filters
 
@@ -616,7 +616,7 @@ def _mean_distance(
     elif statistics.means is None:
         raise ValueError(
             "SQFA compares means and covariances, but these statistics have second "
-            "moments only. Use SecondMomentSQFA, or make the statistics with "
+            "moments only. Use SecondMomentSQFA, or create statistics with "
             "ClassStatistics(classes, counts, means, covariances)."
         )
     else:
@@ -706,7 +706,7 @@ def _warn_of_single_samples(statistics, classes):
     if single:
         warn_user(
             f"{len(single)} of the classes, the first one {single[0]}, have a single "
-            "sample. Without variance they are far from all others, and dominate the "
-            "objective. Remove them, or add samples.",
+            "sample. Classes without variance are far from all other classes, and "
+            "dominate the objective. Remove these classes, or add samples.",
             UserWarning,
         )

@@ -190,8 +190,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             )
         if not within.any():
             raise ValueError(
-                "X does not vary within the classes: the samples of each are all the "
-                "same."
+                "X does not vary within the classes: all samples of each class are "
+                "equal."
             )
         # In these coordinates the mixture S_w + S_b is the identity, so the eigenvalues
         # of S_w are 1 / (1 + ratio).

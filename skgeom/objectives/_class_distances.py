@@ -606,7 +606,7 @@ def find_distance(distance, registry):
         return registry[distance]
     if isinstance(distance, type):
         raise TypeError(
-            f"distance is the class {distance.__name__}; give an object of it, such as "
+            f"distance is the class {distance.__name__}; pass an object, such as "
             f"{distance.__name__}(3)."
         )
     if isinstance(distance, DistanceTraits):

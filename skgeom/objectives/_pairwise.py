@@ -526,7 +526,8 @@ class MeanPairwiseDistance:
         if self.squared:
             return values**2, 2 * values
         # At zero the root has no gradient. Two classes that coincide are a minimum of
-        # their distance, so that zero, a subgradient, leaves the ascent to the others.
+        # their distance, so the subgradient zero lets the other pairs determine the
+        # ascent.
         roots = np.sqrt(values)
         slopes = np.zeros_like(roots)
         np.divide(0.5, roots, out=slopes, where=roots > 0)
