@@ -853,9 +853,9 @@ def _held_out_accuracies(V, y, test, priors):
 
 
 def _folds(V, y, groups):
-    """Fold of each sample: whole domains in turn, or the samples of each class.
+    """Fold of each sample: whole domains, or the samples of each class.
 
-    Domains take turns in the order of their dispersions, whatever their labels are.
+    Domains are assigned to folds cyclically, in the order of their dispersions.
     """
     if groups.max() > 0:
         sizes = np.bincount(groups, (V**2).sum(axis=1)) / np.bincount(groups)

@@ -147,7 +147,7 @@ class MarginLoss:
         return nearest | rival
 
     def _nearest(self, squared_distances, y):
-        """Masks (n, M) of the nearest prototype of the class, and of the others."""
+        """Masks (n, M) of the nearest prototypes of the class and of other classes."""
         xp, correct = namespace(squared_distances), self.labels == y[:, None]
         index = xp.arange(correct.shape[1], device=device_of(squared_distances))
         masks = []

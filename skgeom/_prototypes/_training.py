@@ -116,7 +116,7 @@ class Training:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """The variables that a solver found, and the loss on the way.
+    """The variables that a solver found, and the losses of its iterations.
 
     Attributes
     ----------

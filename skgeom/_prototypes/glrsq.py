@@ -208,5 +208,5 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
             squared_distance = 2 * training.variance
             size = self._n_copies * self.n_features_in_
             rate = training.metric.first_rate(size, squared_distance)
-        # The loss is that many times as steep; the steps are those for slope 1.
+        # The loss is steeper by this factor; the steps are the steps for slope 1.
         return rate / slope

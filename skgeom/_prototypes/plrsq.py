@@ -174,10 +174,10 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
 
 
 def shrink_towards_equal(sums):
-    """Sums of classes, drawn towards equal ones as far as they may differ by chance.
+    """Class sums, shrunk towards equality according to their sampling error.
 
-    The shrinkage of Hausser and Strimmer (2009). Of the first samples of a stream,
-    proportions are mostly chance, which prototypes would make up for.
+    The shrinkage is the estimate of Hausser and Strimmer (2009). The proportions of the
+    first samples of a stream are noisy, and prototypes would adapt to the noise.
     """
     total, even = sums.sum(), sums.mean()
     differences = ((sums - even) ** 2).sum()

@@ -246,7 +246,7 @@ class _MonitoredProblem:
         return gradient / self._unit
 
     def record(self, point):
-        """Note an iterate; returns whether it differs from the one before."""
+        """Record an iterate; return whether it differs from the previous one."""
         if self._iterate is not None and _same(self._iterate[0], point):
             return False
         cost, _, norm = evaluated = self._evaluate(point)

@@ -1,4 +1,4 @@
-"""Dask arrays and data frames in blocks of rows; Dask is imported for those only."""
+"""Dask arrays and data frames in blocks of rows. Dask is imported when needed."""
 
 import copy
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ def check_not_dask(estimator, X, remedy):
 
 
 def empty_block(X):
-    """X without its rows, in memory: what validation needs to know of X."""
+    """X without its rows, in memory, for validation."""
     if _is_array(X):
         return np.empty((0, *X.shape[1:]), X.dtype)
     from dask.dataframe.utils import make_meta

@@ -206,9 +206,9 @@ class SampleSpan(FeatureSpace):
 
 
 def project(samples, filters):
-    """The products ``samples @ filters`` in float64, whatever the samples are.
+    """The products ``samples @ filters`` in float64, for samples of any dtype.
 
-    They are made where the samples lie, and are of numpy.
+    They are computed on the device of the samples and returned as NumPy arrays.
     """
     if namespace(samples) is not np:
         products = in_double(samples) @ like(filters, samples)

@@ -303,7 +303,7 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     """The samples of positive weight, at least one if ``some``, and their weights."""
     if not some and not np.any(on_host(sample_weight)):
         return take(X, slice(0)), y[:0], None
-    # Labels and weights stay on the host, wherever X is.
+    # Labels and weights remain in CPU memory, on whichever device X is.
     sample_weight = check_sample_weight(
         on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
