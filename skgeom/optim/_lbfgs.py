@@ -171,7 +171,7 @@ class RiemannianLBFGS:
                 seconds, iteration, gradient_norm, step_size, evaluations
             )
             # At the rounding floor, the line search accepts changes of the cost that
-            # are within rounding, and iterations could go on for ever.
+            # are within rounding, and iterations could continue forever.
             idle += 1
             if cost < least_cost - rounding(cost):
                 least_cost, idle = cost, 0

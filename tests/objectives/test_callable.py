@@ -127,8 +127,8 @@ def three_arguments(means_a, covariances_a, means_b):
 @pytest.mark.parametrize(
     ("distance", "message"),
     [
-        (three_arguments, r"three_arguments must take four arguments, .* it takes \("),
-        (StudentT, "the class StudentT; give an object of it"),
+        (three_arguments, r"must accept four arguments, .* it accepts \("),
+        (StudentT, "the class StudentT; pass an object"),
         (distance_calvo_oller, "functions of skgeom.geometry, such as distance_calvo_"),
     ],
 )
