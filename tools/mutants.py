@@ -42,7 +42,7 @@ TESTED_BY = {
     "skgeom/objectives": ["tests/objectives", "tests/properties/test_objectives.py"],
     "skgeom/_prototypes/_metrics.py": ["tests/prototypes"],
     "skgeom/_prototypes/_losses.py": ["tests/prototypes"],
-    "skgeom/_prototypes/plrsq.py": ["tests/prototypes"],
+    "skgeom/_prototypes/plrsq.py": ["tests/prototypes", "tests/test_stubs.py"],
     "skgeom/_prototypes/_training.py": ["tests/prototypes", "tests/test_progress.py"],
 }
 FAST, EXHAUSTIVE = "not exhaustive", "exhaustive"

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry import (
+    _fisher_rao,
     distance_calvo_oller,
     distance_fisher_rao,
     distance_fisher_rao_diagonal,
@@ -164,19 +165,20 @@ def test_bounds_of_float32_are_rounded_outward(make_gaussians):
     assert_allclose(single, double, rtol=3e-7, atol=1e-12)
 
 
-def test_far_distance_is_said_to_be_an_upper_bound():
+def test_far_distance_is_said_to_be_an_upper_bound(monkeypatch):
     pair = [0, 0], np.eye(2), [-10, 50], np.diag([4e-4, 2.4]) ** 2
     with pytest.warns(ConvergenceWarning, match=r"Beyond 11.7 it is an upper bound"):
         distance, lower, _ = distance_fisher_rao(*pair, return_bounds=True)
         other_way = distance_fisher_rao(*pair[2:], *pair[:2])
+        monkeypatch.setattr(_fisher_rao, "INJECTIVITY_RADIUS", distance)
+    with pytest.warns(ConvergenceWarning, match="Rounding limits"):  # not beyond it
+        distance_fisher_rao(*pair)
     assert distance - lower > 0.1
     assert other_way == pytest.approx(distance)
 
 
 def test_gaussians_beyond_floating_point_are_refused():
-    with pytest.raises(
-        ValueError, match=r"means_b or covariances_b are too far .*1e\+90"
-    ):
+    with pytest.raises(ValueError, match=r"covariances_b are too far .*1e\+90"):
         distance_fisher_rao([0, 0], np.eye(2), [1e90, 0], np.eye(2))
     with pytest.raises(ValueError, match="are too far"):
         distance_fisher_rao([0], [[1]], [1e20], [[1e-60]])
