@@ -114,17 +114,21 @@ def holm(p_values):
     return result
 
 
-def summarize(rows):
-    """Mean ranks, and p-values of pairs, of all methods on all tables."""
-    names = [*OURS, *BASELINES]
+def compare(rows, methods, baselines):
+    """Mean ranks, and p-values of pairs, on the tables that all methods have."""
+    names = [*methods, *baselines]
     found = {(row["table"], row["method"]): row for row in rows}
-    tables = list(dict.fromkeys(row["table"] for row in rows))
+    tables = [
+        table
+        for table in dict.fromkeys(row["table"] for row in rows)
+        if all((table, name) in found for name in names)
+    ]
     accuracy = np.array(
         [[float(found[t, name]["accuracy"]) for name in names] for t in tables]
     )
     seconds = [sum(float(found[t, name]["seconds"]) for t in tables) for name in names]
     ranks = rankdata(-accuracy, axis=1).mean(axis=0)
-    pairs = [(ours, other) for ours in OURS for other in BASELINES]
+    pairs = [(ours, other) for ours in methods for other in baselines]
     p_values = []
     for ours, other in pairs:
         difference = accuracy[:, names.index(ours)] - accuracy[:, names.index(other)]
@@ -138,7 +142,7 @@ def summarize(rows):
             "mean accuracy": f"{accuracy[:, number].mean():.1%}".replace("%", " %"),
             "seconds": f"{seconds[number]:.1f}",
         }
-        for other in BASELINES:
+        for other in baselines:
             p = corrected.get((name, other))
             row[f"p, {other}"] = "" if p is None else f"{p:.2g}"
         summary.append(row)
@@ -158,7 +162,7 @@ def main():
                 rows.append({"table": table["table"], "method": method} | result)
                 write(path, rows)
                 print(*rows[-1].values(), flush=True)
-    write(RESULTS / "external_ranks.csv", summarize(rows))
+    write(RESULTS / "external_ranks.csv", compare(rows, list(OURS), list(BASELINES)))
 
 
 if __name__ == "__main__":
