@@ -2,13 +2,14 @@
 
     python benchmarks/bench_eeg.py [--data FOLDER] [--protocol NAME]
 
-``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4 (four imagined
-movements), and of SSVEP, 12 subjects (three frequencies, without the trials at rest).
-MOABB evaluates within sessions (five stratified folds), across the sessions of a subject
-(all but one for training), and across subjects (all but one for training, each session
-of the test subject by itself). No method uses matrices of the test set. All methods are
-tuned alike: a grid of four candidates, by the accuracy in three inner folds, which leave
-out whole subjects if there are several, and are stratified otherwise.
+``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4 (four
+imagined movements), and of SSVEP, 12 subjects (three frequencies, without the trials at
+rest). MOABB evaluates within sessions (five stratified folds), across the sessions of a
+subject (all but one for training), and across subjects (all but one for training, each
+session of the test subject by itself). No method uses matrices of the test set. All
+methods are tuned alike: a grid of four candidates, by the accuracy in three inner
+folds, which leave out whole subjects if there are several, and are stratified
+otherwise.
 
 The command computes what ``doc/results/eeg.csv`` does not have, and writes it and
 ``doc/results/eeg_ranks.csv``: for each protocol, mean ranks over the subjects, and

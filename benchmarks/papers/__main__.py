@@ -9,7 +9,7 @@ The tables go to benchmarks/papers/results, from where the documentation takes t
 those of ``--quick``, with fewer rows, seeds and samples, are only printed. Finished
 rows are kept in benchmarks/papers/cache, so that an interrupted run goes on where it
 was; ``--fresh`` computes them again, as one should after a change of the packages.
-``--only LDA QDA`` computes the rows with these labels and keeps the others of the table.
+``--only LDA QDA`` computes the rows with these labels and keeps those of the others.
 ``--seeds 5`` computes five repetitions of the rows whose repetitions are stored one by
 one, in benchmarks/papers/results/repetitions, next to those that are already there.
 Data are those of the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets can.

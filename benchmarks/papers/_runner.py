@@ -10,8 +10,8 @@ prints for its result::
                       {"accuracy": published})
 
 ``accuracy(name="LDA")`` returns ``{"accuracy": number}``, or a list of numbers, one for
-each seed or split. The function of a row with ``seeds=20`` has the argument ``seed`` and
-returns numbers of one repetition. Each repetition is stored as it finishes, in the
+each seed or split. The function of a row with ``seeds=20`` has the argument ``seed``
+and returns numbers of one repetition. Each repetition is stored as it finishes, in the
 folder ``repetitions`` of the results, so that a later run continues.
 """
 

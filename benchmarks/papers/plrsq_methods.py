@@ -1,4 +1,4 @@
-"""Tang et al.: further methods that the paper names, and another reading of SynI, SynII.
+"""Tang et al.: further methods that the paper names, and another reading of SynII.
 
 The paper names generalized LVQ (GLVQ), generalized LVQ with relevances (GRLVQ, its
 reference for GMLVQ), with tangents (GTLVQ), principal geodesic analysis and support
