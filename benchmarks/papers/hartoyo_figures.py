@@ -303,9 +303,15 @@ def hartoyo_figure_9(quick):
 def eigenvalue(rank, epochs, n_networks):
     """Figure 10: an eigenvalue of both matrices."""
     models = [projection(seed, epochs) for seed in range(n_networks)]
+    spectra = np.array(
+        [[m.covariance_eigenvalues_, m.hessian_eigenvalues_] for m in models]
+    )
+    decades = np.floor(np.log10(np.maximum(spectra, 1e-300)))
+    below = (decades[..., 0] - decades[..., rank - 1]).min(axis=1)
     return {
-        "covariance": [m.covariance_eigenvalues_[rank - 1] for m in models],
-        "Hessian": [m.hessian_eigenvalues_[rank - 1] for m in models],
+        "covariance": spectra[:, 0, rank - 1],
+        "Hessian": spectra[:, 1, rank - 1],
+        "decades below the first, of both at least": below,
     }
 
 
