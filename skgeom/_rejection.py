@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom.utils._dask import refuse_dask
+from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import (
     ARRAY_API,
     check_holds_numbers,
@@ -61,7 +61,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        The classifier, of which ``fit`` fits a clone. It must have ``predict_proba``;
+        The classifier; ``fit`` fits a clone of it. It must have ``predict_proba``;
         wrap a classifier without ``predict_proba`` in a
         :class:`~sklearn.calibration.CalibratedClassifierCV`. Wrap a fitted classifier
         in a :class:`~sklearn.frozen.FrozenEstimator`.
@@ -257,7 +257,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
-            refuse_dask(self, X, "Set threshold, or freeze a fitted classifier")
+            check_not_dask(self, X, "Set threshold, or freeze a fitted classifier")
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
         labels, y = y, checked_labels(y, X)
@@ -276,7 +276,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.threshold_ = self._find_threshold(X, y, weights, routed)
-        # A classifier that accepts such arrays returns them; text stays numpy's.
+        # A classifier that accepts such arrays returns them; text is in NumPy arrays.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
             move_attributes(self, X)
             if is_dispatched(labels):

@@ -20,11 +20,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import get_tags
 
-from skgeom import (
-    CovarianceHessianProjection,
-    GaussianClassifier,
-    RejectionClassifier,
-)
+from skgeom import CovarianceHessianProjection, GaussianClassifier, RejectionClassifier
 from skgeom.datasets import make_spd_classes
 
 # Those that learn from y, and variants with other code for the input.

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from comparisons import assert_same_statistics
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA
 
@@ -22,21 +23,14 @@ def statistics(blocks):
     return ClassStatistics.from_blocks(blocks, n_axes=20)
 
 
-def assert_same(first, second, tolerance=1e-12):
-    assert_array_equal(first.counts, second.counts)
-    assert_allclose(first.means, second.means, rtol=0, atol=100 * tolerance)
-    size = np.abs(second.covariances).max()
-    assert_allclose(
-        first.covariances, second.covariances, rtol=0, atol=tolerance * size
-    )
-
-
 def test_axes_are_principal_components(digits, statistics):
     X, y = digits
     pca = PCA(20, svd_solver="full").fit(X)
     signs = np.sign(np.sum(pca.components_ * statistics.axes, axis=1))
     assert_allclose(statistics.axes, pca.components_ * signs[:, None], atol=1e-9)
-    assert_same(statistics, ClassStatistics.from_data(X @ statistics.axes.T, y))
+    assert_same_statistics(
+        statistics, ClassStatistics.from_data(X @ statistics.axes.T, y)
+    )
     assert repr(statistics) == (
         "ClassStatistics(10 classes, 20 axes of 64 features, 1797 samples)"
     )
@@ -48,9 +42,9 @@ def test_every_source_gives_the_same(digits, blocks, statistics):
     assert_array_equal(again.covariances, statistics.covariances)
     in_memory = ClassStatistics.from_data(X, y, n_axes=20)
     assert_allclose(in_memory.axes, statistics.axes, atol=1e-10)
-    assert_same(in_memory, statistics, 1e-10)
+    assert_same_statistics(in_memory, statistics, 1e-10)
     single = ClassStatistics.from_data(X.astype(np.float32), y, n_axes=20)
-    assert_same(single, in_memory)  # pixels are small whole numbers
+    assert_same_statistics(single, in_memory)  # pixels are small whole numbers
     da = pytest.importorskip("dask.array")
     lazy = ClassStatistics.from_data(
         da.from_array(X, chunks=(200, 30)), da.from_array(y, chunks=200), n_axes=20
@@ -69,8 +63,10 @@ def test_filters_are_of_all_features(digits, statistics):
     assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
     features = statistics.project(model.components_)
     assert features.axes is None
-    assert_same(features, model.statistics_, 1e-10)
-    assert_same(features, ClassStatistics.from_data(model.transform(X), y), 1e-10)
+    assert_same_statistics(features, model.statistics_, 1e-10)
+    assert_same_statistics(
+        features, ClassStatistics.from_data(model.transform(X), y), 1e-10
+    )
     largest = np.abs(model.components_).argmax(axis=1)
     assert (model.components_[np.arange(4), largest] > 0).all()
 
@@ -85,14 +81,14 @@ def test_statistics_keep_their_axes(digits, statistics):
     ):
         assert_array_equal(whole.axes, axes)
     whole = half.update(X[900:], y[900:])
-    assert_same(whole, ClassStatistics.from_data(X @ axes.T, y))
+    assert_same_statistics(whole, ClassStatistics.from_data(X @ axes.T, y))
     assert_array_equal(whole.shrunk().axes, axes)
     assert_array_equal(sum([whole]).axes, axes)
     plain = ClassStatistics.from_data(X[:, :20], y)
     for other in (statistics, plain):
         with pytest.raises(ValueError, match="only if they have the same axes"):
             whole + other
-    with pytest.raises(ValueError, match="X must have 64 features, as the axes"):
+    with pytest.raises(ValueError, match="X must have 64 features, like the axes"):
         whole.update(X[:, :20], y)
 
 

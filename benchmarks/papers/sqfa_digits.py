@@ -59,7 +59,7 @@ OTHER_DISTANCES = {
     for distance in ("wasserstein", "euclidean")
 }
 ESTIMATORS = VARIANTS | OTHER_DISTANCES
-# The best number of neighbours among 3, 7 and 17 for QDA on the validation images.
+# The best number of neighbors among 3, 7 and 17 for QDA on the validation images.
 LFDA = LocalFisherDiscriminantAnalysis(N_FILTERS, n_neighbors=17)
 BASELINES = {
     "PCA": PCA(N_FILTERS),

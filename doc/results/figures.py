@@ -63,18 +63,18 @@ def legend(axis, **options):
 
 
 def sqfa_mnist():
-    measures = {"QDA": "quadratic classifier", "kNN": "three nearest neighbours"}
+    measures = {"QDA": "quadratic classifier", "kNN": "three nearest neighbors"}
     measures["QDA of Gaussians"] = "simulated Gaussians"
     of_methods(rows_of("sqfa-mnist"), measures, 5.0, least=0.83)
 
 
 def sqfa_distances():
-    measures = {"QDA": "quadratic classifier", "kNN": "three nearest neighbours"}
+    measures = {"QDA": "quadratic classifier", "kNN": "three nearest neighbors"}
     of_methods(rows_of("sqfa-preprint-figure-8"), measures, 2.8, least=0.78)
 
 
 def sqfa_videos():
-    measures = {"QDA": "quadratic classifier", "kNN": "three nearest neighbours"}
+    measures = {"QDA": "quadratic classifier", "kNN": "three nearest neighbors"}
     measures["QDA of Gaussians"] = "simulated Gaussians"
     of_methods(rows_of("sqfa-figure-6", photographs="natural"), measures, 3.2)
 

@@ -77,8 +77,8 @@ plt.show()
 # -------------------------
 # The theory assumes isotropic classes and dominant first eigenvalues. The classes of
 # these data are far from isotropic. Nevertheless, the first covariance eigenvector is
-# close to the direction between the class means. A
-# :class:`~skgeom.ProjectionConditions` prints the diagnostics.
+# close to the direction between the class means. The attribute ``conditions_``, a
+# :class:`~skgeom.ProjectionConditions`, contains the diagnostics.
 
 print(projection.conditions_)
 
@@ -135,9 +135,9 @@ for axis, row, name in zip(
 plt.show()
 
 # %%
-# A network of a different package
-# --------------------------------
-# Pass a classifier of a different package as a function that returns logits and is
+# Classifiers from other packages
+# -------------------------------
+# Pass a classifier from another package as a function that returns logits and is
 # written with ``autograd.numpy``. The function below computes the logits of the network
 # above from its weights; the components are equal.
 

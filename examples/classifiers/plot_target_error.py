@@ -28,7 +28,7 @@ def draw(n_samples):
 
 # %%
 # Train a classifier once. In each of 200 draws, 1,200 labeled samples determine the
-# threshold, and the error is measured on 21,000 different samples.
+# threshold, and the error is measured on 21,000 further samples.
 
 # In some draws no threshold meets the smallest target: all samples are rejected.
 warnings.filterwarnings("ignore", message="All samples are rejected")

@@ -23,8 +23,8 @@ from skgeom import SQFA
 from skgeom.plotting import FilterDisplay
 
 # %%
-# Divide the images by the standard deviation of all pixels. Half of the images are for
-# training.
+# Divide the images by the standard deviation of all pixels. Half of the images are used
+# for training.
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(

@@ -2,10 +2,10 @@
 Ordered filters with group_size
 ===============================
 
-All filters of SQFA are optimized jointly by default, in no order. With
-``group_size=1``, filters are learned one by one: each new filter increases the
-objective of the previous filters most, like principal components, so the first k
-filters are useful for every k.
+By default, all filters of SQFA are optimized jointly and have no order. With
+``group_size=1``, filters are learned one by one: each new filter maximizes the
+objective together with the previous filters. The filters are therefore ordered, like
+principal components, and the first k filters are useful for every k.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ plt.show()
 
 # %%
 # The plot shows the test accuracy of a quadratic classifier on the first k filters.
-# Ordered filters are more accurate for small k, jointly optimized filters for all eight
-# filters.
+# Ordered filters are more accurate for small k, and jointly optimized filters are more
+# accurate for k = 8.
 
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for name, model in {"group_size=1": ordered, "joint": together}.items():

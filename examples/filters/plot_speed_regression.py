@@ -21,8 +21,8 @@ from skgeom import SQFA, GaussianRegressor
 from skgeom.datasets import make_speed_videos
 
 # %%
-# The videos show two photographs, one for training and one for the test. The test
-# speeds include speeds between the training speeds.
+# The training videos show one photograph, and the test videos another photograph. The
+# test speeds include speeds between the training speeds.
 
 speeds = np.linspace(-6, 6, 41)
 videos = make_speed_videos(speeds=speeds, n_per_speed=120, random_state=0)
@@ -56,7 +56,7 @@ for name, model in models.items():
     print(f"{name:>17}: root mean squared error {error:.2f} degrees per second")
 
 # %%
-# If the model is calibrated, 95 % of the credible intervals contain the target.
+# If the model is calibrated, 95 % of the 95 % credible intervals contain the target.
 
 regressor = models["GaussianRegressor"]
 low, high = regressor.predict_interval(Z_test, coverage=0.95)

@@ -21,9 +21,9 @@ from skgeom.datasets import make_speed_videos
 from skgeom.plotting import FilterDisplay
 
 # %%
-# The videos show two photographs, one for training and one for the test. Each video is
-# averaged over its height, which yields an image of space (horizontal) and time
-# (downwards). Moving surfaces appear as slanted lines.
+# The training videos show one photograph, and the test videos another photograph. Each
+# video is averaged over its height, which yields an image of space (horizontal) and
+# time (downwards). Moving surfaces appear as slanted lines.
 
 videos = make_speed_videos(
     speeds=np.linspace(-6, 6, 13), n_per_speed=600, random_state=0
@@ -43,9 +43,9 @@ plt.show()
 
 # %%
 # SQFA learns eight filters in pairs, one pair after the other. Each pair maximizes the
-# objective together with the earlier pairs. Responses of neurons are noisy. The
-# variance of this noise is the regularization of SQFA, and is added to the covariances
-# of the responses in the quadratic classifier.
+# objective together with the earlier pairs. Responses of neurons are noisy: the
+# regularization of SQFA is the variance of this noise. The quadratic classifier adds
+# the same variance to the covariances of the responses.
 
 noise = 0.001
 

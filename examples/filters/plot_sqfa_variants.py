@@ -79,7 +79,7 @@ plt.show()
 # %%
 # Plot the Fisher-Rao distances between the digits of the test images. The filters that
 # maximize the mean distance have the largest mean distance. A classifier confuses the
-# closest pairs, and the user-defined distance separates the closest pairs more.
+# closest pairs most often, and the user-defined distance separates these pairs more.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):

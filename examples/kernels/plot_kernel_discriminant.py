@@ -37,7 +37,8 @@ def contours(axis, function, points, labels):
 # Concentric rings
 # ----------------
 # Two classes have one discriminant. The width of the kernel is about the distance
-# between the rings. The mean of the second class, the inner ring, is positive.
+# between the rings. The mean of the discriminant over the inner ring, the second class,
+# is positive.
 
 X, y = make_circles(400, factor=0.5, noise=0.08, random_state=0)
 lda = LinearDiscriminantAnalysis().fit(X, y)

@@ -3,7 +3,7 @@ Kernel discriminant analysis of large data with landmarks
 =========================================================
 
 Exact kernel discriminant analysis computes the kernel of all pairs of samples. With
-``solver="nystroem"``, only the kernel of all samples with some landmarks is computed.
+``solver="nystroem"``, it computes only the kernel of all samples with the landmarks.
 The figure shows the accuracy and the time of ``fit`` for several numbers of landmarks.
 """
 

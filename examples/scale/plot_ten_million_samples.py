@@ -65,7 +65,7 @@ for start in range(0, N_SAMPLES, ROWS):
 print(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.0f} MB")
 
 # %%
-# Create Dask arrays of the files; no file is read yet. (For Parquet files,
+# Create Dask arrays from the files; no file is read yet. (For Parquet files,
 # ``dask.dataframe.read_parquet`` returns a data frame, which the estimators also
 # accept; for Zarr, ``dask.array.from_zarr`` returns an array.)
 

@@ -2,7 +2,7 @@
 Comparison of twelve classifiers of SPD matrices
 ================================================
 
-The data are two sets of 10 x 10 matrices from the paper of PLRSQ. The classes of SynI
+The data are two sets of 10 x 10 matrices from the PLRSQ paper. The classes of SynI
 differ in their eigenvectors and eigenvalues, the classes of SynII in their eigenvalues
 only. The classifiers model each class by one mean, by several clusters, by linear
 decision boundaries in the tangent space, or by a kernel. Most of them are pipelines of

@@ -45,7 +45,7 @@ for panel, direction in zip(panels, directions, strict=True):
     trial = trials[y == direction][0]
     smooth = np.apply_along_axis(np.convolve, 1, trial, np.ones(7) / 7, "same")
     panel.plot(time[:80], smooth[:, :80].T - 1.6 * np.arange(N_SENSORS), color="C0")
-    panel.set(title=f"a wave that goes {direction}", xlabel="time (s)")
+    panel.set(title=f"a wave that moves {direction}", xlabel="time (s)")
     panel.set_yticks(-1.6 * np.arange(N_SENSORS), range(1, N_SENSORS + 1))
 panels[0].set_ylabel("sensor (smoothed)")
 plt.show()
@@ -68,8 +68,8 @@ for name, X in {"real": spectra.real, "complex": spectra}.items():
 # Phases of the prototypes
 # ------------------------
 #
-# The prototypes are complex. The phase of the entry i, k of a prototype is the delay of
-# the wave from sensor i to sensor k.
+# The prototypes are complex. The phase of the entry i, k of a prototype is proportional
+# to the delay of the wave from sensor i to sensor k.
 
 model = PLRSQ().fit(spectra, y)
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")

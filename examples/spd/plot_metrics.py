@@ -54,7 +54,7 @@ plt.show()
 # --------------------------------
 #
 # Three prototypes start at the identity matrix. Stochastic steps move each prototype
-# towards samples of its class, and away from samples of different classes. The left
+# towards samples of its class, and away from samples of the other classes. The left
 # plot shows each matrix as a point of a disc, the projection of the cone of positive
 # definite matrices along its axis. Circles are at the center, narrow ellipses near the
 # edge. The angle of a point is twice the angle of its ellipse.

@@ -23,8 +23,8 @@ from skgeom.plotting import ClassEllipsesDisplay
 # Gaussian classes
 # ----------------
 #
-# Plot two toy problems of the paper of SQFA, and samples of one problem. Ellipses show
-# one standard deviation.
+# Plot two toy problems of the SQFA paper, and samples of one problem. Ellipses show one
+# standard deviation.
 
 toy = sqfa_toy_statistics("means")
 X, y = make_gaussian_classes(toy, n_per_class=200, random_state=0)

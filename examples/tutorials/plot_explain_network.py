@@ -13,9 +13,9 @@ network, and a plot shows where its decisions change.
 # Train a network
 # ---------------
 #
-# :func:`~skgeom.datasets.fetch_pima` returns 768 women with eight measurements. Zeros
-# in five columns are missing values and are imputed. Half of the samples are for the
-# test.
+# :func:`~skgeom.datasets.fetch_pima` returns eight measurements of 768 women. Zeros in
+# five columns are missing values and are imputed. Half of the samples are used for
+# testing.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -51,8 +51,8 @@ print(f"test accuracy of the network: {network.score(Z_test, y_test):.1%}")
 # Compute the projection
 # ----------------------
 #
-# ``FrozenEstimator`` keeps the trained network. A PyTorch module or a function that
-# returns logits is passed in the same way.
+# ``FrozenEstimator`` keeps the network as it is. PyTorch modules and functions that
+# return logits do not require a ``FrozenEstimator``.
 
 projection = CovarianceHessianProjection(FrozenEstimator(network)).fit(Z_train, y_train)
 plane = projection.transform(Z_test)
@@ -108,10 +108,10 @@ plt.show()
 # Explain one decision
 # --------------------
 #
-# A sample moves along the Hessian axis until the decision of the network changes. The
-# movement, in the units of the table, is the smallest change along the most sensitive
-# direction of the network that changes the decision. It is a property of the network,
-# not a causal effect.
+# Move a sample along the Hessian axis, the most sensitive direction of the network,
+# until the decision of the network changes. The printed change, in the units of the
+# table, is the smallest change along this axis that changes the decision. It is a
+# property of the network, not a causal effect.
 
 index = np.abs(probability - 0.7).argmin()
 steps = np.linspace(-3, 3, 601)

@@ -3,9 +3,9 @@ MNIST: from 784 pixels to nine filters
 ======================================
 
 SQFA learns linear filters that separate the digits by their means and covariances. This
-tutorial compares nine features of SQFA, PCA and LDA, selects the regularization by
-validation images, and shows accuracy as a function of the number of filters: 30 filter
-outputs classify MNIST as accurately as all 784 pixels with the same classifier.
+tutorial compares nine features of SQFA, PCA and LDA, selects the regularization by the
+accuracy on validation images, and plots the accuracy for several numbers of filters.
+With 30 filters, the same classifier is as accurate as with all 784 pixels.
 """
 
 # %%
@@ -13,7 +13,7 @@ outputs classify MNIST as accurately as all 784 pixels with the same classifier.
 # ------------------
 #
 # The classifier is a quadratic discriminant, with one Gaussian per digit. It is trained
-# on 60,000 images and tested on 10,000 different images.
+# on 60,000 images and tested on 10,000 images.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,7 +43,7 @@ for name, reduction in {
 #
 # SQFA and the Gaussian classifier use the class means and covariances only. One pass
 # computes them for 50,000 training images; every fit below takes a fraction of a
-# second. The remaining 10,000 training images are for validation.
+# second. The remaining 10,000 training images are used for validation.
 
 training, validation = slice(50_000), slice(50_000, None)
 statistics = ClassStatistics.from_data(X[training], y[training])
@@ -62,9 +62,9 @@ def fitted(n_filters, sigma2):
 # -------------------------
 #
 # ``regularization`` is the variance :math:`\sigma^2` that is added to the covariance of
-# each class: by SQFA to the covariance of the filter outputs, by the Gaussian
-# classifier to the covariance of its input. Both are selected by the accuracy on
-# validation images.
+# each class. SQFA adds it to the covariances of the filter outputs, and the Gaussian
+# classifier to the covariances of its input. Both values are selected by the accuracy
+# on validation images.
 
 values = [1, 0.1, 0.03, 0.01]
 scores = []

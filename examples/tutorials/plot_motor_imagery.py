@@ -72,9 +72,9 @@ plt.show()
 # For each movement, compare the mean of its trials with the mean of all trials.
 # :func:`~skgeom.spatial_filters` returns the filters whose output power differs most;
 # the ratio is the power during this movement divided by the mean power. The filter with
-# the smallest ratio extracts the weaker rhythm. Its activation pattern shows the
-# location of this rhythm, whereas the weights of the filter also suppress different
-# rhythms.
+# the smallest ratio extracts the weakened rhythm. Its activation pattern shows the
+# location of this rhythm. The weights of the filter do not show the location, because
+# they also suppress other rhythms.
 
 channels = (
     "Fz FC3 FC1 FCz FC2 FC4 C5 C3 C1 Cz C2 C4 C6 CP3 CP1 CPz CP2 CP4 P1 Pz P2 POz"

@@ -109,8 +109,8 @@ print(f"accuracy, 4 filters: {accuracy:.1%}; all 10 columns: {everything:.1%}")
 # Memory of the process
 # ---------------------
 #
-# The memory does not grow with the number of rows. The dashed line is the memory of an
-# array of the rows.
+# The memory does not grow with the number of rows. The dashed line is the
+# memory that the process would use if it kept all rows.
 
 rows = np.arange(1, len(log) + 1) * BLOCK / 1e6
 figure, axis = plt.subplots(figsize=(6.5, 3.6), layout="constrained")

@@ -131,9 +131,8 @@ plt.show()
 #
 # ``adapt`` also estimates the class means of the new subject, and tests on held-out
 # halves whether the new means fit the data better. If they do not, ``adapt`` keeps the
-# class means of training, which is frequent for these four subjects and 288 trials.
-# Here the model is trained with both days of subjects 1, 2 and 4, and adapted to the
-# second day of subject 3.
+# class means of the training subjects. Here the model is trained with both days of
+# subjects 1, 2 and 4, and adapted to the second day of subject 3.
 
 known = [subjects[k] for k in (0, 1, 3)]
 X = np.concatenate([s.data for s in known])

@@ -19,7 +19,7 @@ from skgeom._kernel._nystroem import (
 )
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
 from skgeom._statistics import ROWS_PER_BLOCK
-from skgeom.utils._dask import refuse_dask
+from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
 from skgeom.utils.linalg import signs
@@ -196,7 +196,7 @@ class LandmarkKernelPCA(
         UserWarning
             If the kernel matrix of the landmarks is nearly diagonal.
         """
-        refuse_dask(self, X, "Fit to a sample of it, and transform it in blocks")
+        check_not_dask(self, X, "Fit to a sample of it, and transform it in blocks")
         check_library(X, self)
         options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
         X = validate_data(self, X, **options)

@@ -22,6 +22,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.base import _fit_context
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
     _check_feature_names as check_feature_names,
@@ -104,8 +105,9 @@ def naming(name):
     """Name the argument in errors of scikit-learn's checks that do not."""
     try:
         yield
-    except (TypeError, ValueError) as error:
-        if re.search(rf"\b{name}\b", str(error)):
+    except (TypeError, ValueError, OverflowError) as error:
+        names_parameter = isinstance(error, InvalidParameterError)
+        if names_parameter or re.search(rf"\b{name}\b", str(error)):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}: {error}") from error
@@ -169,8 +171,8 @@ def _fit(method):
             array = getattr(self, "_fitted_array", None)
             if name == "fit_statistics":
                 return _fit_statistics(method, self, X)
-            goes_on = name == "partial_fit" or getattr(self, "warm_start", False)
-            if array is not None and goes_on and hasattr(self, array):
+            continues = name == "partial_fit" or getattr(self, "warm_start", False)
+            if array is not None and continues and hasattr(self, array):
                 # Blocks of Dask are NumPy arrays.
                 known = np.empty(0) if is_dask(X) else X
                 check_same_namespace(known, self, attribute=array, method=name)
@@ -348,7 +350,7 @@ class FitProgress:
     def step(
         self,
         stage,
-        said,
+        message,
         attributes=None,
         *,
         n_steps=None,
@@ -361,7 +363,7 @@ class FitProgress:
         stage : str
             Name of the stage. A new name ends the stage before. Empty if there is one
             stage only.
-        said : str
+        message : str
             The printed description of the step.
         attributes : dict or callable, default=None
             The fitted attributes of a copy of the estimator whose fit ended here, or a
@@ -376,10 +378,10 @@ class FitProgress:
             self._n_steps += 1
             if stage:
                 steps = f"{self._n_steps} {name}" + "s" * (self._n_steps != 1)
-                self._line = f"{stage}: {said} after {steps}"
-                self.note(f"{stage}, {name} {self._n_steps}: {said}")
+                self._line = f"{stage}: {message} after {steps}"
+                self.note(f"{stage}, {name} {self._n_steps}: {message}")
             else:
-                self.print(f"{name} {self._n_steps}: {said}")
+                self.print(f"{name} {self._n_steps}: {message}")
             if self._task is None or self._n_steps > self._most_steps:
                 return None
             task = self._task.subcontext(task_name=name)

@@ -6,10 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import block_diag
 
 from skgeom import ClassStatistics
-from skgeom.datasets import (
-    make_gaussian_classes,
-    sqfa_toy_statistics,
-)
+from skgeom.datasets import make_gaussian_classes, sqfa_toy_statistics
 
 
 def rotated(large, small, degrees):

@@ -46,8 +46,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "weighted"),
-    [(name, name == "default") for name in SETTINGS],
+    ("name", "weighted"), [(name, name == "default") for name in SETTINGS]
 )
 def test_filters_are_those_of_all_features(name, weighted, wide, rng):
     X, y = wide

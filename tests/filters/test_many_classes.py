@@ -82,11 +82,7 @@ def test_objective_is_near_that_of_all_pairs(model, statistics, few, monkeypatch
 
 @pytest.mark.parametrize("few", [6], indirect=True)
 @pytest.mark.parametrize(
-    "model",
-    [
-        SQFA(2, random_state=0),
-        AMAGauss(2, random_state=0),
-    ],
+    "model", [SQFA(2, random_state=0), AMAGauss(2, random_state=0)]
 )
 def test_fit_to_samples(model, statistics, few, rng):
     noise = rng.normal(size=(24, 20, 7)) @ np.sqrt(statistics.covariances)

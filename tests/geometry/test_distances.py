@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import all_pairs
 from numpy.testing import assert_allclose
 from pyriemann.geometry.distance import distance_riemann
 
@@ -26,13 +27,6 @@ def gaussians(request, make_gaussians):
     """Six Gaussians of several sizes and conditions: means, covariances."""
     n, condition = request.param
     return make_gaussians((6,), n, condition)
-
-
-def all_pairs(distance, *parameters, **options):
-    """Table of the distances from each element to each."""
-    first = [array[:, None] for array in parameters]
-    second = [array[None] for array in parameters]
-    return distance(*first, *second, **options)
 
 
 def test_affine_invariant_agrees_with_pyriemann(matrices):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import all_pairs
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
@@ -27,13 +28,6 @@ def gaussians(request, make_gaussians):
     m, condition, size = request.param
     means, covariances = make_gaussians((6,), m, condition)
     return size * means, covariances
-
-
-def all_pairs(distance, *parameters, **options):
-    """Table of the distances from each element to each."""
-    first = [array[:, None] for array in parameters]
-    second = [array[None] for array in parameters]
-    return distance(*first, *second, **options)
 
 
 def between(distance, means, spreads):
@@ -125,6 +119,10 @@ def test_tolerance_that_rounding_does_not_allow_warns():
     with pytest.warns(ConvergenceWarning, match=r"1 of 1 .* miss tol=1e-08.* return_b"):
         distance = distance_fisher_rao(*pair)
     assert distance_fisher_rao(*pair, tol=1e-2) == distance
+    near = np.zeros(2), np.eye(2), np.array([0.1, 0.2]), np.diag([1.0, 1.1])
+    with pytest.warns(ConvergenceWarning, match="Rounding limits the accuracy"):
+        found, lower, _ = distance_fisher_rao(*near, tol=1e-16, return_bounds=True)
+        distance_fisher_rao(*near, tol=0.7 * float(found - lower))
 
 
 @pytest.mark.parametrize("tol", [0, np.nan, "a", [1e-3, 1e-4]])

@@ -127,11 +127,7 @@ def with_smallest_eigenvalue(matrix):
 BAD = [
     (MATRICES + VECTORS, spoilt(lambda a: a * np.nan), "[1, 2] contains NaN"),
     (MATRICES + VECTORS, spoilt(lambda a: a * np.inf), "[1, 2] contains NaN or inf"),
-    (
-        MATRICES,
-        spoilt(lambda a: a + 0.25 * np.eye(3, k=1)),
-        "[1, 2] is not symmetric",
-    ),
+    (MATRICES, spoilt(lambda a: a + 0.25 * np.eye(3, k=1)), "[1, 2] is not symmetric"),
     (("spd",), spoilt(with_smallest_eigenvalue), "[1, 2] is not positive definite"),
     (MATRICES, lambda _: np.ones((3, 2)), " must be a stack of square"),
     (MATRICES, lambda _: np.float64(1), " must be a stack of square"),

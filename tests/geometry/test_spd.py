@@ -6,14 +6,7 @@ import scipy.linalg
 from numpy.testing import assert_allclose
 from pyriemann.geometry.tangentspace import unupper, upper
 
-from skgeom.geometry import (
-    expm,
-    generalized_eigenvalues,
-    invsqrtm,
-    logm,
-    sqrtm,
-    whiten,
-)
+from skgeom.geometry import expm, generalized_eigenvalues, invsqrtm, logm, sqrtm, whiten
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 
 EPS = np.finfo(float).eps

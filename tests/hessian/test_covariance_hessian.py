@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import (
-    load_breast_cancer,
-)
+from sklearn.datasets import load_breast_cancer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression

@@ -11,9 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-)
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from skgeom import input_hessian

@@ -63,13 +63,7 @@ def test_equation_13(wine, solver, penalty, criterion):
     expected, alpha = eigh(numerator, within + 0.3 * R + np.ones((n, n)))
 
     kda = with_lambda(
-        0.3,
-        X,
-        y,
-        gamma=0.05,
-        penalty=penalty,
-        criterion=criterion,
-        solver=solver,
+        0.3, X, y, gamma=0.05, penalty=penalty, criterion=criterion, solver=solver
     )
     assert kda.lambda_ == pytest.approx(0.3)
     np.testing.assert_allclose(kda.eigenvalues_, expected[:-3:-1], rtol=1e-8)

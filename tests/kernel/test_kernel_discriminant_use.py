@@ -44,12 +44,9 @@ def test_landmarks(digits, dtype):
     X, y = digits
     settings = {"gamma": 0.03, "penalty": "kernel", "regularization": 1e-4}
     exact = KDA(**settings).fit(X, y)
-    kda = KDA(
-        **settings,
-        solver="nystroem",
-        n_landmarks=150,
-        random_state=0,
-    ).fit(X.astype(dtype), y)
+    kda = KDA(**settings, solver="nystroem", n_landmarks=150, random_state=0).fit(
+        X.astype(dtype), y
+    )
     assert kda.X_fit_.shape == (150, X.shape[1])
     assert kda.transform(X.astype(dtype)).dtype == dtype
     assert (kda.predict(X) == exact.predict(X)).mean() > 0.97
@@ -107,7 +104,7 @@ def test_too_many_components_and_classes_without_weight(wine, solver):
     X, y = wine
     with pytest.raises(ValueError, match=r"n_components=3 exceeds n_classes - 1 = 2"):
         KDA(3, solver=solver).fit(X, y)
-    with pytest.raises(ValueError, match="class 1 has no sample of positive weight"):
+    with pytest.raises(ValueError, match="class 1 of y has no sample of positive"):
         KDA(solver=solver).fit(X, y, sample_weight=y != 1)
 
 

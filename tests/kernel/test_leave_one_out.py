@@ -9,21 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.datasets import (
-    load_digits,
-    make_blobs,
-    make_moons,
-)
+from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._kernel import discriminant
-from skgeom._kernel._held_out_errors import (
-    calibrate,
-    held_out_components,
-)
+from skgeom._kernel._held_out_errors import calibrate, held_out_components
 from skgeom._kernel._system import KernelSystem
 
 pytestmark = pytest.mark.filterwarnings("ignore:The selected")

@@ -49,10 +49,9 @@ class Trace(Whole):
 
     def maximum(self, constraint):
         eigenvalues = np.linalg.eigvalsh(self.matrix)[::-1]
-        return {
-            "unit-norm": M * eigenvalues[0],
-            "orthonormal": eigenvalues[:M].sum(),
-        }[constraint]
+        return {"unit-norm": M * eigenvalues[0], "orthonormal": eigenvalues[:M].sum()}[
+            constraint
+        ]
 
 
 def axes(rng):

@@ -87,10 +87,7 @@ def affine(draw):
 def diagonal(draw):
     scale, t = np.exp(draw.rng.normal(size=draw.n)), draw.mean()
     order = draw.rng.permutation(draw.n)
-    return lambda point: (
-        (scale * point[0] + t)[order],
-        (scale**2 * point[1])[order],
-    )
+    return lambda point: ((scale * point[0] + t)[order], (scale**2 * point[1])[order])
 
 
 def symmetrised(A):

@@ -108,10 +108,7 @@ def test_invariances_are_those_that_are_declared(name, problem):
     maps = {
         "translation_invariant": (np.eye(n), rng.normal(size=n)),
         "rotation_invariant": (rotation, np.zeros(n)),
-        "affine_invariant": (
-            rotation * 3 ** rng.uniform(-1, 1, size=n),
-            np.zeros(n),
-        ),
+        "affine_invariant": (rotation * 3 ** rng.uniform(-1, 1, size=n), np.zeros(n)),
     }
     for flag, (G, t) in maps.items():
         if getattr(distance, flag):

@@ -11,14 +11,7 @@ from scipy.linalg import eigh
 from scipy.special import softmax
 from sklearn.base import clone
 
-from skgeom import (
-    GLRSQ,
-    GMLVQ,
-    PLRSQ,
-    RSLVQ,
-    Recentering,
-    TransferDiscriminantAnalysis,
-)
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ, Recentering, TransferDiscriminantAnalysis
 from skgeom._prototypes._metrics import SPD_METRICS, AffineInvariantPairs
 from skgeom.baselines import mdrm, tslda
 from skgeom.geometry import invsqrtm, logm, real_embedding

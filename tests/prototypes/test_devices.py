@@ -175,8 +175,7 @@ def test_init_may_be_an_array(where, library, matrices):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [TANGENT, GLRSQ(max_iter=4, metric="tangent"), FEW[-1]],
+    "model", [TANGENT, GLRSQ(max_iter=4, metric="tangent"), FEW[-1]]
 )
 def test_learning_goes_on(model, library, matrices):
     X, y = (array[::2] for array in matrices)

@@ -82,9 +82,7 @@ def test_pipelines_receive_domains(subjects):
     scorer = make_domain_scorer(roc_auc_score, response_method="decision_function")
     with config_context(enable_metadata_routing=True):
         model = make_pipeline(
-            Recentering(),
-            FunctionTransformer(diagonals),
-            LogisticRegression(),
+            Recentering(), FunctionTransformer(diagonals), LogisticRegression()
         ).fit(X, y, domain=domain)
         found = scorer(model, X, y, domain)
         assert found == roc_auc_score(y, model.decision_function(X, domain=domain))

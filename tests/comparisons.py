@@ -1,0 +1,22 @@
+"""Comparisons that tests of several topics share."""
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skgeom.utils.array_api import to_numpy
+
+
+def assert_same_statistics(found, expected, rtol=1e-12):
+    """Check classes, counts and moments, whatever their array library."""
+    assert_array_equal(found.classes, expected.classes)
+    assert_allclose(found.counts, expected.counts, rtol=1e-14)
+    for name in ("means", "covariances", "second_moments"):
+        values, wanted = (to_numpy(getattr(s, name)) for s in (found, expected))
+        assert_allclose(values, wanted, rtol=0, atol=rtol * np.abs(wanted).max())
+
+
+def all_pairs(distance, *parameters, **options):
+    """Table of the distances from each element to each."""
+    first = [array[:, None] for array in parameters]
+    second = [array[None] for array in parameters]
+    return distance(*first, *second, **options)
