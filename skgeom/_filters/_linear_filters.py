@@ -408,7 +408,7 @@ class BaseFilters(
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk() if shrinks else statistics
-            pooled = map(to_numpy, estimated.pooled_covariances())
+            pooled = map(on_host, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
         rule = "closed form" if shrinks else "sampling noise"
         return Selection(None, float(sigma2), rule)
@@ -561,7 +561,7 @@ class BaseFilters(
 
 def is_negligible(sigma2, within):
     """Whether sigma^2 is below the rounding of the within-class covariance."""
-    return sigma2 <= len(within) * np.finfo(float).eps * np.trace(within)
+    return sigma2 <= len(within) * np.finfo(float).eps * within.trace()
 
 
 def check_regular(statistics, covariances, total, n_components):
@@ -580,7 +580,7 @@ def check_regular(statistics, covariances, total, n_components):
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = to_numpy(covariances[k, ...])
+        covariance = on_host(covariances[k, ...])
         variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)

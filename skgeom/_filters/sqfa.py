@@ -18,7 +18,10 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
+    ProjectedClasses,
+    StructuredCovariances,
     find_distance,
+    plus_outer_products,
 )
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import is_dask, like, namespace, on_host, to_numpy
@@ -442,7 +445,8 @@ class SQFA(BaseFilters):
         if start is not None and self._continues_from(start):
             n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
             optimization |= {"warm_start": start, "n_init": n_init}
-        coincide = _coincide(classes, total)
+        classes, probed_total = _probed(classes, total)
+        coincide = _coincide(classes, probed_total)
         if coincide:
             warn_user(
                 "All class distances are zero: the class means and covariances are "
@@ -657,12 +661,25 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(to_numpy, statistics.pooled_covariances())
+    within, total = map(on_host, statistics.pooled_covariances())
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
         mean = weights @ to_numpy(statistics.means)
-        total = total + np.outer(mean, mean)
+        total = plus_outer_products(total, mean[None], np.ones(1))
     return within, total
+
+
+def _probed(classes, total):
+    """Classes that can be compared entry by entry, and their total covariance.
+
+    Structured classes are compared in random directions, in units of each feature.
+    """
+    if not isinstance(classes.covariances, StructuredCovariances):
+        return classes, total
+    deviations = np.sqrt(total.diagonal())[:, None]
+    probes = np.random.default_rng(0).standard_normal((len(total), 9))
+    probes = np.divide(probes, deviations, where=deviations > 0, out=0 * probes)
+    return ProjectedClasses(*classes.project(probes)), probes.T @ total @ probes
 
 
 def _coincide(classes, total):

@@ -3,7 +3,8 @@
 A metric is a subclass of one of the two kinds of :class:`Metric`:
 
 - :class:`VectorMetric`, where samples and prototypes become vectors (n, p) with
-  Euclidean distances. It needs ``encode`` and ``decode``;
+  Euclidean distances. It needs ``name``, ``encode`` and ``decode``, and ``fit`` and
+  ``_arrays`` if it learns from samples;
 - :class:`MatrixMetric`, for other distances of SPD matrices that do not change if all
   matrices are transformed by one congruence. It needs ``pairs``, which returns
   :class:`MatrixPairs`.

@@ -32,6 +32,9 @@ from skgeom.utils.validation import warn_user
 # Numbers in the matrices of a block of pairs, of which threads take one at a time: ten
 # milliseconds of eigendecompositions. Chosen in `bench_lvq.py fits`.
 _BLOCK = 250_000
+# The same for vectors: with a quarter, fits of ETH-80 take up to 1.5 times as long.
+# Chosen in `bench_lvq.py fits`.
+_VECTOR_BLOCK = 1_000_000
 # Numbers in the matrices, or gradients, of pairs that are kept in memory together,
 # 256 MiB: for the curvature, and as a block of an accelerator. Four times the size of
 # the largest matrices of `bench_lvq.py fits`, with 64 channels.
@@ -141,7 +144,8 @@ def sample_blocks(n_samples, prototypes):
 
     They do not depend on the number of threads, so neither do sums over them.
     """
-    numbers = _BLOCK if namespace(prototypes) is np else _KEPT
+    numbers = _BLOCK if prototypes.ndim == 3 else _VECTOR_BLOCK
+    numbers = numbers if namespace(prototypes) is np else _KEPT
     return list(gen_batches(n_samples, max(numbers // prod(prototypes.shape), 1)))
 
 

@@ -280,7 +280,7 @@ class RotationQuotient(Sphere):
     ----------
     *shape : int
         The shape (n, m) of filters.
-    metric : ndarray of shape (n, n)
+    metric : ndarray of shape (n, n), or StructuredCovariances
         A symmetric positive definite matrix, such as the covariance of the features: a
         step then changes the outputs of the filters equally in all directions.
     """
@@ -289,6 +289,9 @@ class RotationQuotient(Sphere):
 
     def __init__(self, *shape, metric):
         super().__init__(*shape)
+        if not isinstance(metric, np.ndarray):
+            self._factor, self._inverse = metric.roots()
+            return
         self._factor = np.linalg.cholesky(metric)
         # By numpy, since scipy's BLAS has threads that would compete with numpy's: the
         # inverse of a triangle there costs twice a general inverse here.
