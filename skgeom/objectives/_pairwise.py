@@ -288,7 +288,9 @@ class ProjectedClasses:
             covariances = self.covariances.project(basis)
         else:
             columns = like(basis, self.covariances, self.covariances.dtype)
-            products = self._by_blocks(lambda part: columns.T @ (part @ columns))
+            products = map_threads(
+                lambda part: columns.T @ (part @ columns), self._blocks, self.parallel
+            )
             covariances = in_double(namespace(products[0]).concat(products))
         return (
             self.means @ basis,
@@ -320,9 +322,8 @@ class ProjectedClasses:
         rows = self._to_device(filters.T, dtype=self.covariances.dtype)
         # One pass over the covariances, which is nearly all of the cost: (m, c n), as
         # products of few rows, since the covariances are symmetric.
-        halves = self._by_blocks(
-            lambda part: rows @ xp.reshape(part, (-1, n_features)).T
-        )
+        stacks = [xp.reshape(part, (-1, n_features)).T for part in self._blocks]
+        halves = map_threads(partial(xp.matmul, rows), stacks, self.parallel)
         half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
         by_class = xp.reshape(half, (n_filters, n_classes, n_features))
         by_class = xp.permute_dims(by_class, (1, 0, 2))
@@ -339,22 +340,12 @@ class ProjectedClasses:
 
     @cached_property
     def _blocks(self):
-        """Slices of the classes, one for each call of a thread."""
+        """The covariances in blocks of classes, one for each call of a thread."""
         n_classes, n_blocks = len(self.means), 1
         if self.parallel:
             n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
         ends = np.linspace(0, n_classes, n_blocks + 1).astype(int)
-        return [slice(*pair) for pair in pairwise(ends)]
-
-    def _by_blocks(self, function):
-        """Results of a function of blocks of the covariances."""
-        if len(self._blocks) == 1:
-            return [function(self.covariances)]
-        return map_threads(
-            lambda block: function(self.covariances[block, ...]),
-            self._blocks,
-            self.parallel,
-        )
+        return [self.covariances[i:j, ...] for i, j in pairwise(ends)]
 
 
 class MeanPairwiseDistance:
