@@ -27,10 +27,8 @@ def map_threads(function, items, parallel=True):
     error of the first of them is raised. After an error or an interrupt, no more items
     are begun.
     """
-    n_threads = 1
-    if parallel and len(items) > 1 and not _IS_WORKER.get():
-        n_threads = min(len(items), effective_n_threads())
-    if n_threads == 1:
+    n_threads = min(len(items), effective_n_threads())
+    if not parallel or n_threads < 2 or _IS_WORKER.get():
         return list(map(function, items))
     config = get_config()
 
