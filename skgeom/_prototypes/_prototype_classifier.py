@@ -481,7 +481,7 @@ class PrototypeClassifier(
         # Classes may come later if they are announced and their start is given.
         if (not announced or isinstance(self.init, str)) and not class_sums.all():
             raise ValueError(
-                f"The class {classes[class_sums.argmin()]} has no sample, or none "
+                f"The class {classes[class_sums.argmin()]} of y has no sample, or none "
                 "of positive weight. Remove it; for partial_fit, pass samples of all "
                 "classes to the first call, or set init."
             )

@@ -458,7 +458,8 @@ def fit_lbfgs(
     Raises
     ------
     ValueError
-        If the prototypes are singular, up to rounding, at the start.
+        If the prototypes are singular, up to rounding, or the loss is not finite, at
+        the start.
 
     Warns
     -----
@@ -506,7 +507,14 @@ def fit_lbfgs(
                     note(near, value)
         n_left = max_iter + 1 - len(losses)
         limits = {"tol": tol, "max_iter": n_left}
-        found = minimize_cost(cost, point, note, _PRECISE * tol, **limits)
+        try:
+            found = minimize_cost(cost, point, note, _PRECISE * tol, **limits)
+        except StartError:
+            raise ValueError(
+                f"The loss of {name} is not finite at the start. Use less extreme "
+                "values of its parameters: sigma2, sigma2_scale, representability or "
+                "slope."
+            ) from None
     if not found.converged:
         reason, remedy = found.reason, "tol"
         if len(losses) > max_iter:
