@@ -24,7 +24,7 @@ _FIRST, _MOST = 256, 2**15
 
 @dataclass(frozen=True)
 class BayesError:
-    """The Bayes error of Gaussian classes, and a bracket.
+    """The Bayes error of Gaussian classes, with bounds.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ def _probability_of_any(low, high, inside, order):
     def above(r):
         return gammaincc(order / 2, np.maximum(r, 0) ** 2 / 2)
 
-    # Where no quadratic is negative outside: there are no others than these two ends.
+    # If no quadratic is negative outside, there are only these two ends.
     start = np.where(inside, -np.inf, low).max(axis=0)
     end = np.where(inside, np.inf, high).min(axis=0)
     outside = gammainc(order / 2, np.maximum(start, 0) ** 2 / 2) + above(end)

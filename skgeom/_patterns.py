@@ -1,4 +1,4 @@
-"""Filters that tell SPD matrices apart, and the activation patterns of filters."""
+"""Filters that separate SPD matrices, and activation patterns of filters."""
 
 import numpy as np
 

@@ -276,7 +276,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.threshold_ = self._find_threshold(X, y, weights, routed)
-        # A classifier that accepts such arrays returns them; text stays numpy's.
+        # A classifier that accepts such arrays returns them; text is in NumPy arrays.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
             move_attributes(self, X)
             if is_dispatched(labels):

@@ -12,7 +12,11 @@ from sklearn.base import clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from skgeom.objectives import ProjectedClasses
+from skgeom.objectives import (
+    ProjectedClasses,
+    StructuredCovariances,
+    plus_outer_products,
+)
 from skgeom.utils._dask import map_row_blocks, merged, naming_block
 from skgeom.utils.array_api import (
     has_float64,
@@ -70,9 +74,15 @@ class ClassStatistics:
         Number of samples of each class, or the sum of their weights, at least 1.
     means : array-like of shape (n_classes, n_features)
         Mean :math:`\gamma_i` of each class.
-    covariances : array-like of shape (n_classes, n_features, n_features)
+    covariances : array-like of shape (n_classes, n_features, n_features), or tuple
         Covariance :math:`\Phi_i` of each class. Merging assumes unbiased estimates
-        (divided by count - 1).
+        (divided by count - 1). Structured covariances never form this array, and
+        cannot be merged: an array of shape (n_classes, n_blocks, d, d) contains the
+        blocks of block-diagonal covariances, n_features = n_blocks * d; a tuple
+        ``(diagonal, factors)`` defines low rank plus diagonal covariances
+        :math:`D_i + A_i^\top A_i`, with the diagonals of :math:`D_i`, of shape
+        (n_classes, n_features), or their blocks, and rows :math:`A_i`, of shape
+        (n_classes, r, n_features). See the :ref:`user guide <structured>`.
 
     Attributes
     ----------
@@ -85,6 +95,7 @@ class ClassStatistics:
         namespace and device of the samples.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
         Covariance of each class, with the namespace and device of the means.
+        Structured covariances cannot become an array.
     axes : ndarray of shape (n_axes, n_features) or None
         The orthonormal axes of statistics in fewer dimensions, see ``n_axes``. Means
         and covariances then belong to the ``n_axes`` features ``X @ axes.T``.
@@ -129,9 +140,11 @@ class ClassStatistics:
         means = check_array(on_host(means), dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         classes, counts, order = _checked_labels(classes, counts, len(means))
-        covariances = covariances[order]
+        covariances, single = covariances[order], counts <= 1
+        if not isinstance(covariances, StructuredCovariances):
+            single = covariances[single]
         # One sample has no sample covariance.
-        estimator = "given" if covariances[counts <= 1].any() else None
+        estimator = "given" if single.any() else None
         self._set(
             classes,
             counts,
@@ -306,8 +319,8 @@ class ClassStatistics:
         """
         if n_axes is not None and not callable(blocks) and iter(blocks) is blocks:
             raise ValueError(
-                "n_axes needs two passes over the blocks, but these can be read only "
-                "once: give a list, or a function that returns a new generator."
+                "n_axes needs two passes over the blocks, but the blocks can be read "
+                "only once. Pass a list, or a function that returns a new generator."
             )
         read = partial(_read_blocks, blocks)
         return read() if n_axes is None else _in_leading_axes(n_axes, read)
@@ -325,8 +338,10 @@ class ClassStatistics:
             The distinct labels.
         counts : array-like of shape (n_classes,)
             Number of samples of each class, at least 1.
-        second_moments : array-like of shape (n_classes, n_features, n_features)
+        second_moments : array-like of shape (n_classes, n_features, n_features), \
+                or tuple
             The mean :math:`\Psi_i` of :math:`x x^\top` over the samples of each class.
+            They may be structured, as covariances of :class:`ClassStatistics`.
 
         Returns
         -------
@@ -412,6 +427,8 @@ class ClassStatistics:
         r"""Second-moment matrices :math:`\Psi_i = \Phi_i + \gamma_i \gamma_i^\top`."""
         if self.means is None:
             return self._matrices
+        if isinstance(self._matrices, StructuredCovariances):
+            return self._matrices.plus(self.means, np.eye(len(self.means)))
         return self.covariances + self.means[:, :, None] * self.means[:, None, :]
 
     def pooled_covariances(self):
@@ -424,17 +441,23 @@ class ClassStatistics:
         Returns
         -------
         within : ndarray of shape (n_features, n_features)
-            Weighted mean of the class covariances.
+            Weighted mean of the class covariances. Structured covariances of more than
+            1,000 features remain structured.
         total : ndarray of shape (n_features, n_features)
             The within-class covariance plus the weighted covariance of the class means.
         """
         matrices = self._matrices if self.means is None else self.covariances
         weights = like(self.counts / self.counts.sum(), matrices)
-        within = namespace(matrices).tensordot(weights, matrices, axes=1)
+        if isinstance(matrices, StructuredCovariances):
+            within = matrices.mean(weights)
+            if self.n_features <= 1000:  # 8 MB
+                within = within @ np.eye(self.n_features)
+        else:
+            within = namespace(matrices).tensordot(weights, matrices, axes=1)
         if self.means is None:
             return within, within
         offsets = self.means - weights @ self.means
-        return within, within + (offsets.T * weights) @ offsets
+        return within, plus_outer_products(within, offsets, weights)
 
     def shrunk(self, shrinkage=None):
         r"""Shrink the class covariances towards the within-class covariance.
@@ -627,7 +650,7 @@ class ClassStatistics:
         return self
 
     def __add__(self, other):
-        """Statistics of the union of two sets of samples, where these ones lie."""
+        """Statistics of the union of two sets of samples, on the first device."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         if not len(self.classes) or not len(other.classes):
@@ -981,8 +1004,8 @@ def _moments_of_class(X, rows, label, sample_weight=None):
         blocks = (rows[batch] for batch in gen_batches(len(rows), ROWS_PER_BLOCK))
         parts = (_moments_of_block(X, block, sample_weight) for block in blocks)
         moments = reduce(_combined_moments, parts)
-        # One number bounds all entries: these sums of squares must not overflow, nor
-        # those over classes that are made of them later.
+        # One number bounds all entries: neither these sums of squares nor their later
+        # sums over classes may overflow.
         if not _sum_of_squares(*moments[1::2]) < _LARGEST:
             raise ValueError(
                 f"The squares of the numbers of class {label}, which are up to "
@@ -1106,7 +1129,7 @@ def statistics_of_block(
         if axes is not None:
             if X.shape[1] != axes.shape[1]:
                 raise ValueError(
-                    f"X must have {axes.shape[1]} features, as the axes have, got "
+                    f"X must have {axes.shape[1]} features, like the axes, got "
                     f"shape {X.shape}."
                 )
             X = like(project(X, axes.T), X)
@@ -1257,12 +1280,12 @@ def _statistics_of_state(state):
 
 
 def checked_statistics(statistics):
-    """The ClassStatistics, on the host unless arrays of their library are dispatched.
+    """The ClassStatistics, in CPU memory unless arrays of their library are dispatched.
 
     Raises
     ------
     TypeError
-        If they are something else.
+        If they are not ClassStatistics.
     """
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(
@@ -1296,8 +1319,8 @@ def _check_addition(first, second):
     """Raise ValueError if statistics cannot be added."""
     if (first.means is None) != (second.means is None):
         raise ValueError(
-            "Statistics that hold second moments only can be added to others of "
-            "that kind only. ClassStatistics.from_second_moments(s.classes, "
+            "Statistics of second moments can be added only to statistics of second "
+            "moments. ClassStatistics.from_second_moments(s.classes, "
             "s.counts, s.second_moments) converts other statistics s."
         )
     if first.n_features != second.n_features:
@@ -1408,9 +1431,14 @@ def _fit_object(estimator, samples):
 
 def _checked_matrices(matrices, name, shape_of_means=None):
     """A float64 copy of semidefinite matrices, exactly symmetric."""
-    matrices = check_array(
-        on_host(matrices), dtype=np.float64, allow_nd=True, input_name=name
-    )
+    if isinstance(matrices, tuple) and len(matrices) == 2 and np.ndim(matrices[1]) == 3:
+        matrices = StructuredCovariances(*matrices)
+    if not isinstance(matrices, StructuredCovariances):
+        matrices = check_array(
+            on_host(matrices), dtype=np.float64, allow_nd=True, input_name=name
+        )
+        if matrices.ndim == 4:
+            matrices = StructuredCovariances(matrices)
     if shape_of_means is not None:
         n_classes, n_features = shape_of_means
         expected = (n_classes, n_features, n_features)
@@ -1419,11 +1447,13 @@ def _checked_matrices(matrices, name, shape_of_means=None):
                 f"{name} must have shape {expected} to go with means of shape "
                 f"{shape_of_means}, got {matrices.shape}."
             )
-    elif matrices.ndim != 3:
+    elif len(matrices.shape) != 3:
         raise ValueError(
             f"{name} must have shape (n_classes, n_features, n_features), got "
             f"{matrices.shape}."
         )
+    if isinstance(matrices, StructuredCovariances):
+        return matrices
     check_symmetric(matrices, name)
     check_semidefinite(matrices, name)
     return (matrices + matrices.mT) / 2

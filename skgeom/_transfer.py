@@ -823,7 +823,8 @@ def _select_shrinkage(V, y, groups, priors):
     if not held_out and groups.max() > 0:
         warn_user(
             "shrinkage='auto' cannot be selected: no fold of domains can be held out, "
-            "as some class is in that fold only. shrinkage=1 is used. Pass domains of "
+            "because each fold contains a class that is in no other fold. shrinkage=1 "
+            "is used. Pass domains of "
             "several classes each, or a number as shrinkage.",
             UserWarning,
         )
@@ -852,9 +853,9 @@ def _held_out_accuracies(V, y, test, priors):
 
 
 def _folds(V, y, groups):
-    """Fold of each sample: whole domains in turn, or the samples of each class.
+    """Fold of each sample: whole domains, or the samples of each class.
 
-    Domains take turns in the order of their dispersions, whatever their labels are.
+    Domains are assigned to folds cyclically, in the order of their dispersions.
     """
     if groups.max() > 0:
         sizes = np.bincount(groups, (V**2).sum(axis=1)) / np.bincount(groups)

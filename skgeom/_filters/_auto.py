@@ -28,7 +28,7 @@ from skgeom._held_out import (
 )
 from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim import StartError, filter_manifold, minimize
-from skgeom.utils.array_api import take, to_numpy
+from skgeom.utils.array_api import on_host, take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import project
 from skgeom.utils.threads import one_blas_thread
@@ -63,8 +63,8 @@ class Selection:
 
 def check_regularization(sigma2, statistics):
     """Raise ValueError if the data vanish in the rounding of sigma^2."""
-    _, total = map(to_numpy, statistics.pooled_covariances())
-    scale = np.trace(total)
+    _, total = map(on_host, statistics.pooled_covariances())
+    scale = total.trace()
     if statistics.means is not None:
         scale += np.square(to_numpy(statistics.means)).sum(axis=1).max()
     if 0 < scale < np.finfo(float).eps * sigma2:
@@ -85,7 +85,7 @@ def sampling_noise(within, total, counts):
     covariance replaces W; without any variance, the value is 1.
     """
     rounding = len(within) * np.finfo(float).eps  # of means, and so of deviations
-    within, total = np.trace(within), np.trace(total)
+    within, total = within.trace(), total.trace()
     trace = within if within > rounding**2 * total else total
     return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
 
@@ -274,9 +274,10 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
         return filters[candidate]
 
     def follow(path, best, starts=None):
-        """Evaluate candidates until one is clearly worse than the best before it.
+        """Evaluate candidates until one is clearly worse than the best previous one.
 
-        All begin at ``starts``, or if that is None at the filters of the one before.
+        All start from ``starts`` or, if it is None, from the filters of the previous
+        candidate.
         """
         found = [None] * len(folds)
         for candidate in path:

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._filters._auto import warn_if_uninformative
-from skgeom._filters._linear_filters import BaseFilters
+from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import optimize_filters
 from skgeom._filters.sqfa import SQFA
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
@@ -151,7 +151,7 @@ class AMAGauss(BaseFilters):
     """
 
     _value_name = "information"
-    _of_distances = ()
+    _distance_parameters = ()
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
         "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
@@ -231,8 +231,8 @@ class AMAGauss(BaseFilters):
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(
-                "For Dask input, each block is one batch. Make X of chunks of that "
-                f"many rows, and set batch_size=None instead of {self.batch_size}."
+                "For Dask input, each block is one batch. Rechunk X to this number of "
+                f"rows, and set batch_size=None instead of {self.batch_size}."
             )
         data = self._training_data(X, y)
         space = data.space
@@ -256,9 +256,9 @@ class AMAGauss(BaseFilters):
                 statistics, sigma2, space.samples, labels, factors[labels], self.priors
             )
         within, total = map(to_numpy, statistics.pooled_covariances())
-        span_only = self._is_negligible(
-            sigma2, statistics, statistics.covariances, within, total
-        )
+        span_only = is_negligible(sigma2, within)
+        if span_only:
+            check_regular(statistics, statistics.covariances, total, self._n_filters)
         optimization = self._optimization(selection, span_only, space)
         if isinstance(self.init, str) and self.init == "auto":
             start = self._filters_of_sqfa(

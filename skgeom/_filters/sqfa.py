@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
-from skgeom._filters._linear_filters import BaseFilters
+from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import (
     INITIALIZATIONS,
     independent_directions,
@@ -18,7 +18,10 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
+    ProjectedClasses,
+    StructuredCovariances,
     find_distance,
+    plus_outer_products,
 )
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import is_dask, like, namespace, on_host, to_numpy
@@ -29,7 +32,7 @@ from skgeom.utils.estimator import (
     substitute_docs,
     validate_data,
 )
-from skgeom.utils.linalg import AxesSpace, WholeSpace
+from skgeom.utils.linalg import AxesSpace, FeatureSpace
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
@@ -216,7 +219,7 @@ class SQFA(BaseFilters):
         "pair_weight": ["array-like", None],
     }
     _distances = DISTANCES
-    _of_distances = ("distance", "squared", "class_weight", "pair_weight")
+    _distance_parameters = ("distance", "squared", "class_weight", "pair_weight")
 
     def __init__(
         self,
@@ -352,7 +355,7 @@ class SQFA(BaseFilters):
         self._check_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         selection = self._select(streamed)
-        space = WholeSpace()
+        space = FeatureSpace()
         statistics = self._regularized(streamed, selection, space)
         current_progress().start()
         self._learn(statistics, selection, space, last)
@@ -410,7 +413,7 @@ class SQFA(BaseFilters):
                 f"the statistics: n_axes={len(axes)}."
             )
         current_progress().start()
-        space = WholeSpace() if axes is None else AxesSpace(axes)
+        space = FeatureSpace() if axes is None else AxesSpace(axes)
         if axes is not None:
             parts, total = list(map(without_axes, parts)), without_axes(total)
         folds, candidates = [], []
@@ -435,14 +438,15 @@ class SQFA(BaseFilters):
         objective = self._distance_objective(statistics, sigma2)
         classes, distance = objective.classes, objective.distance
         within, total = _pooled(statistics, self._second_moments)
-        span_only = distance.affine_invariant and self._is_negligible(
-            sigma2, statistics, classes.covariances, within, total
-        )
+        span_only = distance.affine_invariant and is_negligible(sigma2, within)
+        if span_only:
+            check_regular(statistics, classes.covariances, total, self._n_filters)
         optimization = self._optimization(selection, span_only, space)
         if start is not None and self._continues_from(start):
             n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
             optimization |= {"warm_start": start, "n_init": n_init}
-        coincide = _coincide(classes, total)
+        classes, probed_total = _probed(classes, total)
+        coincide = _coincide(classes, probed_total)
         if coincide:
             warn_user(
                 "All class distances are zero: the class means and covariances are "
@@ -465,7 +469,7 @@ class SQFA(BaseFilters):
         """Whether filters are a start, which dependent ones are not: they remain so."""
         if self.group_size or not isinstance(self.init, str) or self.init != "auto":
             return False
-        n_filters = self._n_filters  # others than before, if classes have come since
+        n_filters = self._n_filters  # may change with new classes
         known = filters.shape[1] == n_filters
         return known and independent_directions(filters) == n_filters
 
@@ -476,7 +480,8 @@ class SQFA(BaseFilters):
 
     def _distance_objective(self, statistics, sigma2, **parameters):
         """The mean distance between the classes, as a function of filters."""
-        own = {name: getattr(self, name) for name in self._of_distances} | parameters
+        own = {name: getattr(self, name) for name in self._distance_parameters}
+        own |= parameters
         own["distance"] = find_distance(own["distance"], self._distances)
         return _mean_distance(statistics, sigma2, self._second_moments, **own)
 
@@ -611,7 +616,7 @@ def _mean_distance(
     elif statistics.means is None:
         raise ValueError(
             "SQFA compares means and covariances, but these statistics have second "
-            "moments only. Use SecondMomentSQFA, or make the statistics with "
+            "moments only. Use SecondMomentSQFA, or create statistics with "
             "ClassStatistics(classes, counts, means, covariances)."
         )
     else:
@@ -656,12 +661,25 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(to_numpy, statistics.pooled_covariances())
+    within, total = map(on_host, statistics.pooled_covariances())
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
         mean = weights @ to_numpy(statistics.means)
-        total = total + np.outer(mean, mean)
+        total = plus_outer_products(total, mean[None], np.ones(1))
     return within, total
+
+
+def _probed(classes, total):
+    """Classes that can be compared entry by entry, and their total covariance.
+
+    Structured classes are compared in random directions, in units of each feature.
+    """
+    if not isinstance(classes.covariances, StructuredCovariances):
+        return classes, total
+    deviations = np.sqrt(total.diagonal())[:, None]
+    probes = np.random.default_rng(0).standard_normal((len(total), 9))
+    probes = np.divide(probes, deviations, where=deviations > 0, out=0 * probes)
+    return ProjectedClasses(*classes.project(probes)), probes.T @ total @ probes
 
 
 def _coincide(classes, total):
@@ -688,7 +706,7 @@ def _warn_of_single_samples(statistics, classes):
     if single:
         warn_user(
             f"{len(single)} of the classes, the first one {single[0]}, have a single "
-            "sample. Without variance they are far from all others, and dominate the "
-            "objective. Remove them, or add samples.",
+            "sample. Classes without variance are far from all other classes, and "
+            "dominate the objective. Remove these classes, or add samples.",
             UserWarning,
         )

@@ -159,7 +159,9 @@ def input_hessian(
         on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
-        raise ValueError("sample_weight is zero for all samples; give one to some.")
+        raise ValueError(
+            "sample_weight is zero for all samples. Pass positive weights."
+        )
     mean = mean_curvature(estimator, X, y, weights, curvature, derivatives)
     return like(mean.matrix, given)
 
@@ -305,7 +307,7 @@ def check_classifier(estimator, X, y):
     if isinstance(proba, list) or (np.abs(proba.sum(axis=1) - 1) > 1e-3).any():
         raise ValueError(
             f"estimator, {type(estimator).__name__}, predicts several labels at once, "
-            "which have no common cross-entropy. Fit one classifier a label."
+            "for which the cross-entropy is undefined. Fit one classifier per label."
         )
     classes = np.asarray(estimator.classes_)
     unknown = np.setdiff1d(y, classes)

@@ -302,7 +302,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         """
         if self.hessian_ is None:
             raise ValueError(
-                "Fitted with n_hessian=0: without a Hessian there is no grid."
+                "The estimator was fitted with n_hessian=0: without a Hessian, the "
+                "separation is undefined. Fit it with n_hessian=1."
             )
         X = validate_data(self, X, dtype=float_dtypes(X)[0], reset=False)
         y, classes = checked_labels(y, X), to_numpy(self.classes_)
@@ -407,8 +408,8 @@ def _check_saturation(mean, name):
         )
     if mean.saturated:
         warn_user(
-            f"All probabilities of {name} are zero or one up to rounding, so that a "
-            "few samples decide on the eigenvectors of its Hessian. Regularize its "
+            f"All probabilities of {name} are zero or one up to rounding, so a few "
+            "samples determine the eigenvectors of its Hessian. Regularize its "
             "training more, or stop it earlier.",
             UserWarning,
         )

@@ -138,7 +138,8 @@ def class_prototypes(metric, Z, y, weights, counts, rng):
 def _clusters(metric, Z, weights, count, rng):
     """Means of the clusters that k-means finds in the tangent space at the mean.
 
-    scikit-learn's k-means takes arrays of numpy: the vectors are copied to the host.
+    scikit-learn's k-means accepts NumPy arrays, so the vectors are copied to CPU
+    memory.
     """
     mean = metric.mean(Z, weights)
     if count == 1:
@@ -387,7 +388,7 @@ class PrototypeClassifier(
             return select_temperature(training, learner._held_out_distances)
 
     def _held_out_distances(self, rest, held_out):
-        """Squared distances of samples from prototypes that others determine.
+        """Squared distances of held-out samples from prototypes of the other samples.
 
         The tangent space at the mean of the prototypes is precise enough to determine
         prototypes in a fraction of the time.

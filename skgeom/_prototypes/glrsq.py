@@ -19,7 +19,7 @@ from skgeom.utils.estimator import substitute_docs
 _SLOPE = 10.0
 
 
-class MarginClassifier:
+class MarginMixin:
     r"""Prototypes that maximize margins, and probabilities by held-out distances.
 
     Parameters
@@ -64,9 +64,9 @@ margin_constraints = {
 @substitute_docs(
     **documented(PrototypeClassifier),
     **documented(StreamingPrototypeClassifier),
-    **documented(MarginClassifier),
+    **documented(MarginMixin),
 )
-class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
+class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
     r"""Generalized learning vector quantization of SPD matrices.
 
     Each class has prototypes. With the squared distance :math:`d_J` of a sample from
@@ -208,5 +208,5 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
             squared_distance = 2 * training.variance
             size = self._n_copies * self.n_features_in_
             rate = training.metric.first_rate(size, squared_distance)
-        # The loss is that many times as steep; the steps are those for slope 1.
+        # The loss is steeper by this factor; the steps are the steps for slope 1.
         return rate / slope

@@ -13,7 +13,7 @@ from skgeom._prototypes._prototype_classifier import (
     documented,
     shared_constraints,
 )
-from skgeom._prototypes.glrsq import MarginClassifier, margin_constraints
+from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
 from skgeom.optim import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
 from skgeom.utils.estimator import substitute_docs
@@ -22,11 +22,11 @@ from skgeom.utils.validation import require_memory
 
 # How much larger than ``tol`` the mean loss may be at which the optimization ends.
 # Chosen on UCI data in `bench_defaults.py`.
-_ENOUGH = 20
+_LOSS_GOAL = 20
 
 
-@substitute_docs(**documented(PrototypeClassifier), **documented(MarginClassifier))
-class GMLVQ(MarginClassifier, PrototypeClassifier):
+@substitute_docs(**documented(PrototypeClassifier), **documented(MarginMixin))
+class GMLVQ(MarginMixin, PrototypeClassifier):
     r"""Generalized matrix learning vector quantization.
 
     GMLVQ learns prototypes w together with a metric, a matrix :math:`\Omega` of unit
@@ -184,7 +184,7 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
             **super()._lbfgs_options(training),
             "reduction": reduction,
             "matrix": omega @ axes.T if spanned else omega,
-            "enough": _ENOUGH * self.tol,
+            "loss_goal": _LOSS_GOAL * self.tol,
         }
 
     def _store(self, training, result):

@@ -114,7 +114,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         # weights of a dict are costs of errors and not proportions: they are meant to
         # move the boundaries, which a change of priors would undo.
         balanced = self.class_weight == "balanced"
-        sums = without_chance(sums) if streams else sums
+        sums = shrink_towards_equal(sums) if streams else sums
         priors = check_priors("uniform" if balanced else None, sums)
         log_priors = like(prototype_log_priors(priors, training.counts), training.y)
 
@@ -173,11 +173,11 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         return is_stochastic
 
 
-def without_chance(sums):
-    """Sums of classes, drawn towards equal ones as far as they may differ by chance.
+def shrink_towards_equal(sums):
+    """Class sums, shrunk towards equality according to their sampling error.
 
-    The shrinkage of Hausser and Strimmer (2009). Of the first samples of a stream,
-    proportions are mostly chance, which prototypes would make up for.
+    The shrinkage is the estimate of Hausser and Strimmer (2009). The proportions of the
+    first samples of a stream are noisy, and prototypes would adapt to the noise.
     """
     total, even = sums.sum(), sums.mean()
     differences = ((sums - even) ** 2).sum()

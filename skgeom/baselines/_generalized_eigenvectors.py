@@ -119,7 +119,7 @@ class GeneralizedEigenvectors(LinearProjection):
                 f"n_components={self.n_components} exceeds the number of ordered pairs "
                 f"of classes, {len(pairs)}. Use at most {len(pairs)}."
             )
-        space = space_of(X, centred=False)
+        space = space_of(X, centered=False)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         moments = _second_moments(space.samples / scale, codes)
         bases = [self._whitening(moment, k) for k, moment in enumerate(moments)]

@@ -193,7 +193,7 @@ def _best_start(ascend, starts, label, tol):
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
-            "singular. Increase regularization, or use a different init."
+            "singular. Increase regularization, or use another init."
         )
     best = min(runs, key=attrgetter("cost"))
     values = [-run.cost for run in runs]
