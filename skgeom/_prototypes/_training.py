@@ -391,14 +391,20 @@ def minimize_cost(cost, point, note, least_decrease, **limits):
         idle = values[-2] - value <= least_decrease * abs(value)
         return note(point, value) or (has_curvature and idle)
 
-    return minimize(
-        cost,
-        cost.manifold(point),
-        point,
-        callback=callback,
-        preconditioner=cost.solve if has_curvature else None,
-        **limits,
-    )
+    try:
+        return minimize(
+            cost,
+            cost.manifold(point),
+            point,
+            callback=callback,
+            preconditioner=cost.solve if has_curvature else None,
+            **limits,
+        )
+    except StartError:
+        raise StartError(
+            "The loss is not finite at the start. Use less extreme values of its "
+            "parameters: sigma2, sigma2_scale, representability or slope."
+        ) from None
 
 
 def tangent_minimum(training, loss, fixed_scale, scale, goal, limits):
@@ -513,14 +519,7 @@ def fit_lbfgs(
                     note(near, value)
         n_left = max_iter + 1 - len(losses)
         limits = {"tol": tol, "max_iter": n_left}
-        try:
-            found = minimize_cost(cost, point, note, _PRECISE * tol, **limits)
-        except StartError:
-            raise ValueError(
-                f"The loss of {name} is not finite at the start. Use less extreme "
-                "values of its parameters: sigma2, sigma2_scale, representability or "
-                "slope."
-            ) from None
+        found = minimize_cost(cost, point, note, _PRECISE * tol, **limits)
     if not found.converged:
         reason, remedy = found.reason, "tol"
         if len(losses) > max_iter:
