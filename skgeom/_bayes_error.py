@@ -14,7 +14,7 @@ from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES
 from skgeom.utils.array_api import to_numpy
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
-from skgeom.utils.validation import check_priors, warn_user
+from skgeom.utils.validation import check_priors, check_two_classes, warn_user
 
 # Sets of directions, each shifted at random, whose scatter is the standard error; and
 # directions of a set, at first and at most. Compared in benchmarks/bench_gaussian.py.
@@ -24,7 +24,7 @@ _FIRST, _MOST = 256, 2**15
 
 @dataclass(frozen=True)
 class BayesError:
-    """The Bayes error of Gaussian classes, and a bracket.
+    """The Bayes error of Gaussian classes, with bounds.
 
     Attributes
     ----------
@@ -143,10 +143,7 @@ def bayes_error(
     >>> bool(error.lower < error.value < error.upper)
     True
     """
-    if len(statistics.classes) < 2:
-        raise ValueError(
-            f"statistics must have at least two classes, got {statistics.classes}."
-        )
+    check_two_classes(statistics.classes, "bayes_error", "statistics")
     if statistics.means is None:
         raise ValueError(
             "statistics holds second moments only, but the error needs the means and "
@@ -275,7 +272,7 @@ def _probability_of_any(low, high, inside, order):
     def above(r):
         return gammaincc(order / 2, np.maximum(r, 0) ** 2 / 2)
 
-    # Where no quadratic is negative outside: there are no others than these two ends.
+    # If no quadratic is negative outside, there are only these two ends.
     start = np.where(inside, -np.inf, low).max(axis=0)
     end = np.where(inside, np.inf, high).min(axis=0)
     outside = gammainc(order / 2, np.maximum(start, 0) ** 2 / 2) + above(end)

@@ -10,9 +10,9 @@ from sklearn.utils.metadata_routing import MetadataRequest
 def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **kwargs):
     """Make a scorer that passes the domain of each sample to the predictions.
 
-    Scorers of scikit-learn never pass metadata to ``predict``. This one does, for
-    ``cross_validate``, ``cross_val_score`` and ``GridSearchCV`` with metadata routing
-    enabled.
+    The scorers of scikit-learn do not pass metadata to ``predict``. This scorer passes
+    the domain, in ``cross_validate``, ``cross_val_score`` and ``GridSearchCV`` with
+    metadata routing enabled.
 
     Parameters
     ----------
@@ -21,11 +21,11 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
         :func:`sklearn.metrics.cohen_kappa_score`; larger is better.
     response_method : {"predict", "predict_proba", "decision_function"}, \
             default="predict"
-        Method whose results are the predictions. Of two classes, the probability of
-        the second one is passed, as for ``roc_auc_score``.
+        Method whose results are the predictions. For two classes, ``score_func``
+        receives the probability of the second class, as for ``roc_auc_score``.
     adapt : bool, default=False
-        Whether to adapt a copy of the estimator to the scored samples without their
-        labels first, by its method ``adapt``.
+        Whether to adapt a copy of the estimator first, by its method ``adapt``, to the
+        scored samples without their labels.
     **kwargs : dict
         Further arguments of ``score_func``.
 
@@ -38,9 +38,9 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
     Raises
     ------
     TypeError
-        If ``score_func`` is no function.
+        If ``score_func`` is not callable.
     ValueError
-        If ``response_method`` is none of the three. The scorer raises it if ``adapt``
+        If ``response_method`` is unknown. The scorer raises a ValueError if ``adapt``
         is True and the estimator has no method ``adapt``.
 
     See Also

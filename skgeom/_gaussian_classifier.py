@@ -147,14 +147,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     held-out samples. After :meth:`fit`, :meth:`partial_fit` keeps the selected q, and
     uses the closed form only if a covariance is singular with the selected q.
 
-    Features that are constant, or linear combinations of different features in all
+    Features that are constant, or linear combinations of other features in all
     samples, contain no additional information about the class. If no variance is added,
     the Gaussians are defined in the span of the samples, and :meth:`score_samples`
     returns the logarithm of the density in this span. A within-class variance is
     treated as zero if it is not larger than the rounding error of numbers of the size
     of the class mean or of the total standard deviation.
 
-    A feature that is constant within class k and varies within others has the variance
+    A feature that is constant within class k and varies in other classes has variance
     :math:`\rho_k R_{jj}` in class k. :math:`R_{jj}` is small if the feature rarely
     varies, for example a flag that is set in two samples of one class. Then a sample of
     class k in which the flag is set can have a posterior near 1 for the wrong class,
@@ -296,7 +296,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         if statistics.feature_names_in_ is not None:
             self.feature_names_in_ = statistics.feature_names_in_
         self.n_features_in_ = statistics.n_features
-        return self._fit(statistics)
+        return self._fit(statistics, argument="statistics")
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -317,7 +317,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Classes of the samples.
         classes : array-like of shape (n_classes,), default=None
-            Classes of later calls. Their probability is zero until they have samples.
+            Classes of later calls, whose probability is zero until they have samples.
             Further classes are added when their first samples are passed.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :meth:`fit`; the weights of each class must
@@ -374,8 +374,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=float_dtypes(X), reset=reset)
         return X, checked_labels(y, X)
 
-    def _fit(self, statistics, held_out=None):
-        check_two_classes(statistics.classes, type(self).__name__)
+    def _fit(self, statistics, held_out=None, argument="y"):
+        check_two_classes(statistics.classes, type(self).__name__, argument)
         self._store(statistics, statistics.classes)
         self._distinct_shares = held_out.distinct_shares() if held_out else {}
         self.prior_samples_ = self.selection_scores_ = None

@@ -16,7 +16,12 @@ from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rou
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
-from skgeom.utils.validation import checked_targets, weighted_samples
+from skgeom.utils.validation import (
+    checked_targets,
+    real_array,
+    require_memory,
+    weighted_samples,
+)
 
 # From the most regularization to the least, in factors of about three. Speed videos
 # need little (examples/filters/plot_speed_regression.py), a few hundred samples much.
@@ -142,7 +147,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         """
         check_library(X, self)
         X = validate_data(self, X, dtype=np.float64)
-        y = checked_targets(y, X, y_numeric=True)
+        y = real_array(checked_targets(y, X, y_numeric=True), "y").astype(np.float64)
         weights = np.ones(len(y))
         if sample_weight is not None:
             X, y, weights = weighted_samples(X, y, sample_weight)
@@ -179,6 +184,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)
         self._pencils = [_pencil(*pair) for pair in pairs]
         ends = self.levels_[0], self.levels_[-1]
+        self._check_memory(1)
         self.grid_ = np.union1d(np.linspace(*ends, self.n_points), self.levels_)
         self.prior_ = np.ones(1)
         if len(self.levels_) > 1:
@@ -187,6 +193,13 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             self.prior_ *= np.gradient(self.grid_)
             self.prior_ /= self.prior_.sum()
         return self
+
+    def _check_memory(self, n_samples):
+        require_memory(
+            24 * self.n_points * max(n_samples, 8),  # the grid, or densities on it
+            f"The densities of X at {self.n_points} targets",
+            "Reduce n_points, or pass fewer samples.",
+        )
 
     def _select_prior(self, X, y, weights, labels):
         folds = held_out_folds(_rows(X, y), labels)
@@ -227,6 +240,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         check_library(X, self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
+        self._check_memory(len(X))
         X = X[:, self._varies]
         positions = np.interp(self.grid_, self.levels_, np.arange(len(self.levels_)))
         pairs = np.minimum(positions.astype(int), len(self._pencils) - 1)

@@ -1,4 +1,4 @@
-"""Filters that tell SPD matrices apart, and the activation patterns of filters."""
+"""Filters that separate SPD matrices, and activation patterns of filters."""
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from skgeom.utils.validation import (
 
 @float64_arrays("filters", "covariance", on_cpu=True)
 def activation_patterns(filters, covariance):
-    r"""Activation patterns of linear filters: what each of them extracts.
+    r"""Compute the activation patterns of linear filters.
 
     A filter w computes a component :math:`s = w^\top x` of signals x. The weights of
     the filter also suppress noise, so they may be large at channels where the component
     is absent. The activation pattern is the regression of the channels on the
-    components: it shows where, and how strongly, a component is present [1]_. With the
+    components, and shows where and how strongly a component is present [1]_. With the
     filters in the columns of W,
 
     .. math:: A = \Sigma_x W \Sigma_s^{-1}, \qquad \Sigma_s = W^\top \Sigma_x W.

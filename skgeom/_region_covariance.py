@@ -61,7 +61,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
           the intensity: (I[p + 1] - I[p - 1]) / 2, and the difference of the last two
           pixels at the edge of the image;
         - ``"|I_xx|"`` and ``"|I_yy|"``, the absolute values of the second derivatives:
-          the same differences of I_x and I_y, whose sign is kept.
+          the same differences of the signed derivatives I_x and I_y.
     regularization : float, default=0.0
         Variance that is added to each feature, that is, to the diagonal of the
         descriptors, in the squared units of the features (pixels and gray levels). With

@@ -61,7 +61,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        The classifier, of which ``fit`` fits a clone. It must have ``predict_proba``;
+        The classifier; ``fit`` fits a clone of it. It must have ``predict_proba``;
         wrap a classifier without ``predict_proba`` in a
         :class:`~sklearn.calibration.CalibratedClassifierCV`. Wrap a fitted classifier
         in a :class:`~sklearn.frozen.FrozenEstimator`.
@@ -276,7 +276,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.threshold_ = self._find_threshold(X, y, weights, routed)
-        # A classifier that accepts such arrays returns them; text stays numpy's.
+        # A classifier that accepts such arrays returns them; text is in NumPy arrays.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
             move_attributes(self, X)
             if is_dispatched(labels):

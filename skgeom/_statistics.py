@@ -12,7 +12,11 @@ from sklearn.base import clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from skgeom.objectives import ProjectedClasses
+from skgeom.objectives import (
+    ProjectedClasses,
+    StructuredCovariances,
+    plus_outer_products,
+)
 from skgeom.utils._dask import map_row_blocks, merged, naming_block
 from skgeom.utils.array_api import (
     has_float64,
@@ -56,11 +60,11 @@ _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labeled data.
 
-    The ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
-    :class:`GaussianClassifier`, and :func:`bayes_error`, need only these statistics.
-    Statistics of parts of the data add up to the statistics of all data to rounding:
-    ``a + b``, ``merge(pieces)`` and ``a.update(X, y)`` pool the observations, in any
-    order.
+    ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
+    :class:`GaussianClassifier`, and :func:`bayes_error`, require only these statistics.
+    Statistics of parts of the data can be merged in any order: ``a + b``,
+    ``merge(parts)`` and ``a.update(X, y)`` equal the statistics of all data up to
+    rounding.
 
     Parameters
     ----------
@@ -70,9 +74,15 @@ class ClassStatistics:
         Number of samples of each class, or the sum of their weights, at least 1.
     means : array-like of shape (n_classes, n_features)
         Mean :math:`\gamma_i` of each class.
-    covariances : array-like of shape (n_classes, n_features, n_features)
+    covariances : array-like of shape (n_classes, n_features, n_features), or tuple
         Covariance :math:`\Phi_i` of each class. Merging assumes unbiased estimates
-        (divided by count - 1).
+        (divided by count - 1). Structured covariances are never formed as an array, and
+        cannot be merged. An array of shape (n_classes, n_blocks, d, d) defines
+        block-diagonal covariances of n_blocks * d features. A tuple ``(diagonal,
+        factors)`` defines low rank plus diagonal covariances
+        :math:`D_i + A_i^\top A_i`, with the diagonals of :math:`D_i`, of shape
+        (n_classes, n_features), or blocks of :math:`D_i`, and factors :math:`A_i`, of
+        shape (n_classes, r, n_features). See the :ref:`user guide <structured>`.
 
     Attributes
     ----------
@@ -85,6 +95,7 @@ class ClassStatistics:
         namespace and device of the samples.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
         Covariance of each class, with the namespace and device of the means.
+        Structured covariances cannot be converted to an array.
     axes : ndarray of shape (n_axes, n_features) or None
         The orthonormal axes of statistics in fewer dimensions, see ``n_axes``. Means
         and covariances then belong to the ``n_axes`` features ``X @ axes.T``.
@@ -129,9 +140,11 @@ class ClassStatistics:
         means = check_array(on_host(means), dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         classes, counts, order = _checked_labels(classes, counts, len(means))
-        covariances = covariances[order]
+        covariances, single = covariances[order], counts <= 1
+        if not isinstance(covariances, StructuredCovariances):
+            single = covariances[single]
         # One sample has no sample covariance.
-        estimator = "given" if covariances[counts <= 1].any() else None
+        estimator = "given" if single.any() else None
         self._set(
             classes,
             counts,
@@ -212,7 +225,7 @@ class ClassStatistics:
             copied for each class. Only sample covariances can be merged later.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
-            leaves it out. The weights of each class must add up to at least 1.
+            excludes it. The weights of each class must add up to at least 1.
         n_axes : int, default=None
             If given, the statistics are computed in the leading principal axes of all
             samples, as in :meth:`from_blocks`.
@@ -250,9 +263,9 @@ class ClassStatistics:
     def from_blocks(cls, blocks, *, n_axes=None):
         """Compute the statistics of samples in blocks.
 
-        One block at a time is in memory, so that the blocks may come from a file, a
-        database or a generator. The result equals the statistics of all samples up to
-        rounding, for any order and sizes of blocks.
+        One block at a time is in memory, so the blocks may come from a file, a database
+        or a generator. The result equals the statistics of all samples up to rounding,
+        for any order and sizes of blocks.
 
         If the covariances of all classes do not fit in memory, use ``n_axes`` for fewer
         dimensions: a first pass over the blocks computes the principal axes of all
@@ -261,10 +274,10 @@ class ClassStatistics:
         Parameters
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight), or callable
-            As :meth:`from_data` takes them, or a function without parameters that
-            returns such an iterable. A block may lack classes, may be empty, and
-            may have any weights: the weights of each class must add up to at least 1
-            over all blocks. Data frames must have their columns in the same order.
+            Samples as in :meth:`from_data`, or a function without parameters that
+            returns such an iterable. A block may lack classes, may be empty, and may
+            have any weights; the weights of each class must add up to at least 1 over
+            all blocks. Data frames must have their columns in the same order.
         n_axes : int, default=None
             Number of leading principal axes to keep. The blocks are then read twice:
             pass a function that returns a new generator instead of a generator.
@@ -277,9 +290,9 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If a block is malformed, with its number, counted from 0; if blocks differ
-            in their features or in the kind of their labels; if there are no
-            samples; or if ``n_axes`` is given and blocks can be read only once.
+            If a block is malformed (the message contains its number, counted from 0);
+            if blocks differ in their features or in the type of their labels; if there
+            are no samples; or if ``n_axes`` is given and blocks can be read only once.
         MemoryError
             If the covariances do not fit in memory.
 
@@ -306,15 +319,15 @@ class ClassStatistics:
         """
         if n_axes is not None and not callable(blocks) and iter(blocks) is blocks:
             raise ValueError(
-                "n_axes needs two passes over the blocks, but these can be read only "
-                "once: give a list, or a function that returns a new generator."
+                "n_axes needs two passes over the blocks, but the blocks can be read "
+                "only once. Pass a list, or a function that returns a new generator."
             )
         read = partial(_read_blocks, blocks)
         return read() if n_axes is None else _in_leading_axes(n_axes, read)
 
     @classmethod
     def from_second_moments(cls, classes, counts, second_moments):
-        r"""Make statistics that hold second moments about the origin only.
+        r"""Create statistics that contain second moments about the origin only.
 
         Second moments suffice for :class:`SecondMomentSQFA`. ``means`` and
         ``covariances`` are None.
@@ -325,13 +338,15 @@ class ClassStatistics:
             The distinct labels.
         counts : array-like of shape (n_classes,)
             Number of samples of each class, at least 1.
-        second_moments : array-like of shape (n_classes, n_features, n_features)
+        second_moments : array-like of shape (n_classes, n_features, n_features), \
+                or tuple
             The mean :math:`\Psi_i` of :math:`x x^\top` over the samples of each class.
+            They may be structured, like ``covariances`` of :class:`ClassStatistics`.
 
         Returns
         -------
         ClassStatistics
-            With second moments only.
+            Statistics without means and covariances.
 
         Raises
         ------
@@ -345,7 +360,7 @@ class ClassStatistics:
 
     @classmethod
     def merge(cls, parts):
-        """Statistics of the union of several sets of samples.
+        """Merge the statistics of several sets of samples.
 
         Parameters
         ----------
@@ -386,7 +401,7 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If the weights of a class add up to too little for a covariance.
+            If the sum of the weights of a class is too small for a covariance.
         """
         if self.means is None:
             return None
@@ -412,6 +427,8 @@ class ClassStatistics:
         r"""Second-moment matrices :math:`\Psi_i = \Phi_i + \gamma_i \gamma_i^\top`."""
         if self.means is None:
             return self._matrices
+        if isinstance(self._matrices, StructuredCovariances):
+            return self._matrices.plus(self.means, np.eye(len(self.means)))
         return self.covariances + self.means[:, :, None] * self.means[:, None, :]
 
     def pooled_covariances(self):
@@ -424,20 +441,26 @@ class ClassStatistics:
         Returns
         -------
         within : ndarray of shape (n_features, n_features)
-            Weighted mean of the class covariances.
+            Weighted mean of the class covariances. Structured covariances of more than
+            1,000 features remain structured.
         total : ndarray of shape (n_features, n_features)
             The within-class covariance plus the weighted covariance of the class means.
         """
         matrices = self._matrices if self.means is None else self.covariances
         weights = like(self.counts / self.counts.sum(), matrices)
-        within = namespace(matrices).tensordot(weights, matrices, axes=1)
+        if isinstance(matrices, StructuredCovariances):
+            within = matrices.mean(weights)
+            if self.n_features <= 1000:  # 8 MB
+                within = within @ np.eye(self.n_features)
+        else:
+            within = namespace(matrices).tensordot(weights, matrices, axes=1)
         if self.means is None:
             return within, within
         offsets = self.means - weights @ self.means
-        return within, within + (offsets.T * weights) @ offsets
+        return within, plus_outer_products(within, offsets, weights)
 
     def shrunk(self, shrinkage=None):
-        r"""Statistics with each covariance shrunk towards the one within the classes.
+        r"""Shrink the class covariances towards the within-class covariance.
 
         The covariance :math:`S_i` of a class of :math:`n_i` samples becomes
         :math:`(1 - \rho_i) S_i + \rho_i W`, where W is the mean of all covariances,
@@ -446,21 +469,21 @@ class ClassStatistics:
         Parameters
         ----------
         shrinkage : None, float or array-like of shape (n_classes,), default=None
-            The intensities :math:`\rho_i`, from 0 to 1, of all classes or of each one.
-            None computes them from the statistics:
+            The intensities :math:`\rho_i`, from 0 to 1, for all classes or for each
+            class. None computes the intensities from the statistics:
 
             .. math::
 
                \rho_i = \frac{q}{n_i - 1 + q}, \qquad
                q = \frac{\operatorname{tr} W^2 + (\operatorname{tr} W)^2}{D}
 
-            as if W were the covariance of q additional samples. They minimize the mean
-            square error in the Frobenius norm, if the classes are Gaussian and their
-            true covariances have the mean square distance D from W: the numerator
-            of q, divided by :math:`n_i - 1`, is the mean square error of :math:`S_i` if
-            all true covariances are equal. The method of moments estimates D, as a
-            variance between groups [1]_; q is at most the sum of all
-            :math:`n_i - 1`. They depend on the units of single features.
+            as if W were the covariance of q additional samples. These intensities
+            minimize the mean square error in the Frobenius norm, if the classes are
+            Gaussian and their true covariances have the mean square distance D from W:
+            the numerator of q, divided by :math:`n_i - 1`, is the mean square error of
+            :math:`S_i` if all true covariances are equal. The method of moments
+            estimates D, as a variance between groups [1]_; q is at most the sum of all
+            :math:`n_i - 1`. The intensities depend on the units of single features.
 
         Returns
         -------
@@ -517,7 +540,7 @@ class ClassStatistics:
         )
 
     def project(self, components):
-        """Statistics of the linear features ``X @ components.T``.
+        """Compute the statistics of the linear features ``X @ components.T``.
 
         Parameters
         ----------
@@ -533,8 +556,8 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If ``components`` does not have ``n_features`` columns, or, where there are
-            axes, if a filter is not in their span.
+            If ``components`` does not have ``n_features`` columns, or if a filter is
+            not in the span of the ``axes``.
         """
         components = check_array(
             on_host(components), dtype=np.float64, input_name="components"
@@ -559,10 +582,10 @@ class ClassStatistics:
         )
 
     def decay(self, factor):
-        """Statistics of the same samples with smaller weights.
+        """Reduce the weights of the samples.
 
-        ``statistics.decay(0.9) + batch``, for one batch after another, are
-        exponentially weighted statistics for data that change: the last batch has the
+        For data that change over time, ``statistics = statistics.decay(0.9) + batch``
+        in a loop computes exponentially weighted statistics: the last batch has the
         weight 1, the previous batch 0.9, and so on.
 
         Parameters
@@ -602,11 +625,11 @@ class ClassStatistics:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New samples; they may be of new classes.
+            New samples, which may belong to new classes.
         y : array-like of shape (n_samples,)
             Labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights; the weights of each class must add up to at least 1,
+            Weights of the samples; the weights of each class must add up to at least 1,
             including earlier samples.
 
         Returns
@@ -627,7 +650,7 @@ class ClassStatistics:
         return self
 
     def __add__(self, other):
-        """Statistics of the union of two sets of samples, where these ones lie."""
+        """Statistics of the union of two sets of samples, on the first device."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         if not len(self.classes) or not len(other.classes):
@@ -661,12 +684,13 @@ class ClassStatistics:
         )
 
     def to_dict(self):
-        """The state as lists, numbers and texts, which ``json`` can store exactly.
+        """Convert the statistics to lists, numbers and strings, for example for JSON.
 
         Returns
         -------
         dict
-            As :meth:`save` documents it, with lists instead of arrays.
+            The entries that :meth:`save` lists, with lists instead of arrays. ``json``
+            stores the numbers exactly.
 
         Examples
         --------
@@ -682,22 +706,22 @@ class ClassStatistics:
 
     @classmethod
     def from_dict(cls, state):
-        """Statistics of the state that :meth:`to_dict` returned.
+        """Restore statistics from the result of :meth:`to_dict`.
 
         Parameters
         ----------
         state : dict
-            As :meth:`save` documents it.
+            The entries that :meth:`save` lists.
 
         Returns
         -------
         ClassStatistics
-            Equal to the stored statistics in all bits.
+            Statistics that equal the stored statistics exactly.
 
         Raises
         ------
         ValueError
-            If this is no such state, or one of a later version of the format.
+            If ``state`` is malformed, or has a later version of the format.
         """
         try:
             return _statistics_of_state(state)
@@ -725,7 +749,7 @@ class ClassStatistics:
         Parameters
         ----------
         path : str, path-like or binary file
-            The file, which is replaced if it exists, or an open one.
+            The path, whose file is overwritten if it exists, or an open file.
 
         Examples
         --------
@@ -743,22 +767,22 @@ class ClassStatistics:
 
     @classmethod
     def load(cls, path):
-        """Read statistics that :meth:`save` wrote.
+        """Load statistics from a file of :meth:`save`.
 
         Parameters
         ----------
         path : str, path-like or binary file
-            The file, or an open one.
+            The path, or an open file.
 
         Returns
         -------
         ClassStatistics
-            Equal to the stored statistics in all bits, in NumPy arrays.
+            Statistics that equal the stored statistics exactly, in NumPy arrays.
 
         Raises
         ------
         ValueError
-            If the file is truncated, of another kind, or of a later version.
+            If the file is truncated, or has a different format or a later version.
         """
         with _opened(path, "rb") as file:
             try:
@@ -980,8 +1004,8 @@ def _moments_of_class(X, rows, label, sample_weight=None):
         blocks = (rows[batch] for batch in gen_batches(len(rows), ROWS_PER_BLOCK))
         parts = (_moments_of_block(X, block, sample_weight) for block in blocks)
         moments = reduce(_combined_moments, parts)
-        # One number bounds all entries: these sums of squares must not overflow, nor
-        # those over classes that are made of them later.
+        # One number bounds all entries: neither these sums of squares nor their later
+        # sums over classes may overflow.
         if not _sum_of_squares(*moments[1::2]) < _LARGEST:
             raise ValueError(
                 f"The squares of the numbers of class {label}, which are up to "
@@ -1105,7 +1129,7 @@ def statistics_of_block(
         if axes is not None:
             if X.shape[1] != axes.shape[1]:
                 raise ValueError(
-                    f"X must have {axes.shape[1]} features, as the axes have, got "
+                    f"X must have {axes.shape[1]} features, like the axes, got "
                     f"shape {X.shape}."
                 )
             X = like(project(X, axes.T), X)
@@ -1256,12 +1280,12 @@ def _statistics_of_state(state):
 
 
 def checked_statistics(statistics):
-    """The ClassStatistics, on the host unless arrays of their library are dispatched.
+    """The ClassStatistics, in CPU memory unless arrays of their library are dispatched.
 
     Raises
     ------
     TypeError
-        If they are something else.
+        If they are not ClassStatistics.
     """
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(
@@ -1295,8 +1319,8 @@ def _check_addition(first, second):
     """Raise ValueError if statistics cannot be added."""
     if (first.means is None) != (second.means is None):
         raise ValueError(
-            "Statistics that hold second moments only can be added to others of "
-            "that kind only. ClassStatistics.from_second_moments(s.classes, "
+            "Statistics of second moments can be added only to statistics of second "
+            "moments. ClassStatistics.from_second_moments(s.classes, "
             "s.counts, s.second_moments) converts other statistics s."
         )
     if first.n_features != second.n_features:
@@ -1407,9 +1431,14 @@ def _fit_object(estimator, samples):
 
 def _checked_matrices(matrices, name, shape_of_means=None):
     """A float64 copy of semidefinite matrices, exactly symmetric."""
-    matrices = check_array(
-        on_host(matrices), dtype=np.float64, allow_nd=True, input_name=name
-    )
+    if isinstance(matrices, tuple) and len(matrices) == 2 and np.ndim(matrices[1]) == 3:
+        matrices = StructuredCovariances(*matrices)
+    if not isinstance(matrices, StructuredCovariances):
+        matrices = check_array(
+            on_host(matrices), dtype=np.float64, allow_nd=True, input_name=name
+        )
+        if matrices.ndim == 4:
+            matrices = StructuredCovariances(matrices)
     if shape_of_means is not None:
         n_classes, n_features = shape_of_means
         expected = (n_classes, n_features, n_features)
@@ -1418,11 +1447,13 @@ def _checked_matrices(matrices, name, shape_of_means=None):
                 f"{name} must have shape {expected} to go with means of shape "
                 f"{shape_of_means}, got {matrices.shape}."
             )
-    elif matrices.ndim != 3:
+    elif len(matrices.shape) != 3:
         raise ValueError(
             f"{name} must have shape (n_classes, n_features, n_features), got "
             f"{matrices.shape}."
         )
+    if isinstance(matrices, StructuredCovariances):
+        return matrices
     check_symmetric(matrices, name)
     check_semidefinite(matrices, name)
     return (matrices + matrices.mT) / 2

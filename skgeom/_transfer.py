@@ -16,7 +16,12 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
+from skgeom.utils.estimator import (
+    BaseEstimator,
+    current_progress,
+    estimator_method,
+    naming,
+)
 from skgeom.utils.linalg import embedded, fold_order, from_embedded
 from skgeom.utils.validation import (
     check_priors,
@@ -204,7 +209,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         from pyriemann.geometry.geodesic import geodesic
 
         step = max(1 / (count + 1), 0 if self.window is None else 1 / self.window)
-        mean = geodesic(mean, matrix, step, metric=self.metric)
+        with naming("X"):
+            mean = geodesic(mean, matrix, step, metric=self.metric)
         return (mean + mean.T) / 2
 
     def _store(self, means, counts):
@@ -330,10 +336,11 @@ def _domains(domain, n_samples):
     """Pairs of a label and the indices of its samples; without labels, of None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
-    domain = column_or_1d(domain)
+    with naming("domain"):
+        domain = column_or_1d(domain)
+        assert_all_finite(domain, input_name="domain")
     if domain.dtype.kind == "M":
         domain = domain.astype("M8[us]")  # tolist() makes integers of nanoseconds
-    assert_all_finite(domain, input_name="domain")
     if len(domain) != n_samples:
         raise ValueError(
             f"X has {n_samples} matrices, but domain has {len(domain)} labels."
@@ -361,28 +368,28 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     ``relevance=0``, R is the identity, and the classifier is shrunk linear discriminant
     analysis in the tangent space [1]_ of re-centered matrices [2]_. :meth:`adapt`
     estimates the means :math:`\mu_c` of a new subject from matrices without labels by
-    expectation maximization, and keeps the means of training if held-out matrices do
+    expectation maximization, and keeps the means of :meth:`fit` if held-out matrices do
     not support the adaptation.
 
     Parameters
     ----------
     shrinkage : "auto" or float, default="auto"
         Weight, from 0 to 1, of a multiple of the identity in S, which has the same
-        trace. ``"auto"`` selects, of nine weights from 0.05 to 1, the weight with the
-        highest mean accuracy in five folds of training (to 1e-6; the largest weight of
-        several). Folds consist of whole domains if there are several, and of samples
-        otherwise.
+        trace. ``"auto"`` selects the weight with the highest mean accuracy in five
+        folds among nine weights from 0.05 to 1, and the largest weight if accuracies
+        are equal. Folds consist of whole domains if there are several domains, and of
+        samples otherwise.
     relevance : float, default=0.1
         The exponent a, from 0 to 1, of :math:`R = (\sum_c L_c^2)^a`, where :math:`L_c`
         is the mean of :math:`\log(Z)` in class c, and R is scaled to a norm of 1.
         Directions in which classes differ are then shrunk less than the remaining
         directions. 0 weights all directions equally.
     prior_strength : float, default=200
-        :math:`\kappa`: the number of matrices of a class that the mean of training
-        counts as in :meth:`adapt`.
+        :math:`\kappa`: weight of the class mean of :meth:`fit` in :meth:`adapt`, as a
+        number of matrices.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
         Class probabilities; None for the proportions in training. :meth:`adapt`
-        estimates them for a new subject if they do not fit its matrices.
+        estimates the probabilities of a new subject if held-out matrices support this.
     recentering : Recentering or None, default=None
         Transformer that re-centers the matrices; None for ``Recentering()``.
     verbose : int, default=0
@@ -394,7 +401,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         The class labels.
     means_ : ndarray of shape (n_classes, n, n)
         The class means as SPD matrices, in re-centered coordinates: the means of
-        training, or of the subject of the last :meth:`adapt`.
+        :meth:`fit`, or of the subject of the last :meth:`adapt`.
     priors_ : ndarray of shape (n_classes,)
         The class probabilities: ``priors``, or the estimates for the subject of the
         last :meth:`adapt`.
@@ -433,7 +440,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     classes, with their common covariance estimated from the half, is compared with its
     log-likelihood under a single Gaussian. If the mixture is not better by two standard
     errors, the matrices show no clusters at the adapted means, and the means of
-    training are kept. Fewer than 10 matrices per class are never sufficient.
+    :meth:`fit` are kept. Fewer than 10 matrices per class are never sufficient.
 
     References
     ----------
@@ -534,7 +541,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         if np.abs(logarithms).max() <= np.cbrt(np.finfo(np.float64).eps):
             raise ValueError(
                 "After re-centering, all matrices are the identity: the matrices of "
-                "each domain are equal. Pass domains of matrices that differ."
+                "each domain in X are equal. Pass domains of matrices that differ."
             )
         groups = np.empty(len(X), dtype=int)
         for group, (_, members) in enumerate(_domains(domain, len(X))):
@@ -571,9 +578,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def adapt(self, X, domain=None):
         """Adapt the class means to a new subject, from matrices without labels.
 
-        Expectation maximization moves the means of training towards the matrices of the
-        new subject, if held-out matrices support it; see ``adaptation_``. Earlier
-        adaptations are forgotten.
+        Expectation maximization moves the means of :meth:`fit` towards the matrices of
+        the new subject, if held-out matrices support it; see ``adaptation_``. Earlier
+        adaptations have no effect.
 
         Parameters
         ----------
@@ -604,12 +611,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def partial_adapt(self, X, domain=None):
         """Adapt to further matrices of the same subject, such as one trial at a time.
 
-        First the means of their domains move towards each matrix
-        (:meth:`Recentering.partial_fit`). Then the class means are adapted, as in
-        :meth:`adapt`, to all matrices since the last :meth:`fit` or :meth:`adapt`,
-        those of :meth:`adapt` included, each as it was re-centered on arrival. The time
-        of a call grows with their number. Use a new label ``domain`` for a new subject:
-        a domain of training continues from its mean.
+        First, :meth:`Recentering.partial_fit` moves the means of the domains towards
+        the matrices. Then the class means are adapted to all matrices since the last
+        :meth:`fit`, or since and including the last :meth:`adapt`. Each matrix remains
+        re-centered by the mean at the time of its call. The time of a call grows with
+        the number of matrices. Use a new label in ``domain`` for a new subject: a
+        domain of :meth:`fit` continues from its mean.
 
         Parameters
         ----------
@@ -656,7 +663,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @estimator_method
     def decision_function(self, X, domain=None):
-        """Logarithms of prior times density, up to a term that the classes share.
+        """Compute the logarithms of prior times density, up to a common term.
 
         Parameters
         ----------
@@ -668,15 +675,16 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The largest value decides; for two classes, the difference of the second
-            and the first.
+            Scores in the order of ``classes_``; the predicted class has the largest
+            score. For two classes, the score of the second class minus the score of the
+            first class.
         """
         scores = self._joint_log_likelihood(X, domain)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @estimator_method
     def predict(self, X, domain=None):
-        """The most probable class of each matrix.
+        """Predict the most probable class of each matrix.
 
         Parameters
         ----------
@@ -694,7 +702,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @estimator_method
     def predict_log_proba(self, X, domain=None):
-        """Logarithms of the probabilities of the classes.
+        """Compute the logarithms of the class probabilities.
 
         Parameters
         ----------
@@ -706,13 +714,13 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
+            Logarithms of the probabilities, in the order of ``classes_``.
         """
         return log_softmax(self._joint_log_likelihood(X, domain), axis=1)
 
     @estimator_method
     def predict_proba(self, X, domain=None):
-        """Probabilities of the classes.
+        """Compute the class probabilities.
 
         Parameters
         ----------
@@ -724,13 +732,13 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
+            Probabilities, in the order of ``classes_``.
         """
         return softmax(self._joint_log_likelihood(X, domain), axis=1)
 
     @estimator_method
     def score(self, X, y, sample_weight=None, domain=None):
-        """Accuracy of the predicted classes.
+        """Compute the accuracy of the predicted classes.
 
         Parameters
         ----------
@@ -775,7 +783,8 @@ def _in_double(X):
 
 def _logarithms(Z):
     """Matrix logarithms of real matrices, or of the real embedding of complex ones."""
-    return logm(_in_double(embedded(Z) if np.iscomplexobj(Z) else Z))
+    with naming("X"):
+        return logm(_in_double(embedded(Z) if np.iscomplexobj(Z) else Z))
 
 
 def _class_means(V, y):
@@ -814,7 +823,8 @@ def _select_shrinkage(V, y, groups, priors):
     if not held_out and groups.max() > 0:
         warn_user(
             "shrinkage='auto' cannot be selected: no fold of domains can be held out, "
-            "as some class is in that fold only. shrinkage=1 is used. Pass domains of "
+            "because each fold contains a class that is in no other fold. shrinkage=1 "
+            "is used. Pass domains of "
             "several classes each, or a number as shrinkage.",
             UserWarning,
         )
@@ -843,9 +853,9 @@ def _held_out_accuracies(V, y, test, priors):
 
 
 def _folds(V, y, groups):
-    """Fold of each sample: whole domains in turn, or the samples of each class.
+    """Fold of each sample: whole domains, or the samples of each class.
 
-    Domains take turns in the order of their dispersions, whatever their labels are.
+    Domains are assigned to folds cyclically, in the order of their dispersions.
     """
     if groups.max() > 0:
         sizes = np.bincount(groups, (V**2).sum(axis=1)) / np.bincount(groups)

@@ -1,17 +1,17 @@
-"""Makers of random matrices and distributions, by kind; arrays of other libraries."""
+"""Fixtures: random matrices and distributions, data sets, arrays of other libraries."""
 
 import os
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-# pytest runs one process for each core, see setup.cfg: threads would compete. Libraries
-# read these variables when they are imported.
+# pytest runs one process per core (see setup.cfg), so threads would compete for cores.
+# Libraries read these variables when they are imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
-# scikit-learn asks for it before it takes arrays of other libraries than numpy; it must
-# be set before scipy is imported.
+# scikit-learn requires this variable for arrays of libraries other than NumPy. It must
+# be set before SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
@@ -20,8 +20,8 @@ from hypothesis import settings
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-# Property tests: a few examples, always the same, or with HYPOTHESIS_PROFILE=nightly
-# many, each time others. A failure prints how to have its example again.
+# Property tests use a few fixed examples or, with HYPOTHESIS_PROFILE=nightly, many
+# random examples. A failure prints how to reproduce its example.
 settings.register_profile(
     "ci", max_examples=6, derandomize=True, deadline=None, database=None
 )
@@ -33,7 +33,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
-    """Tests have no examples in docstrings to collect: it takes seconds."""
+    """Skip the collection of doctests in tests/, which contains none, to save time."""
     collectors = yield
     return [one for one in collectors if type(one).__name__ != "DoctestModule"]
 
@@ -42,9 +42,9 @@ def rare(*values):
     return pytest.param(values, marks=pytest.mark.exhaustive)
 
 
-# (namespace, device, dtype) of arrays that are not numpy's: those that a library
-# computes with, and those in the memory of the host, which numpy reads. The tensors of
-# torch are the latter, unless the package is told that they are on a device.
+# (namespace, device, dtype) of arrays of other libraries: arrays on a device, which
+# their library processes, and arrays in CPU memory, which NumPy processes. PyTorch
+# tensors are in CPU memory, unless ``is_in_host_memory`` is replaced.
 ON_DEVICE = [
     ("array_api_strict", "device1", "float64"),
     rare("array_api_strict", "device1", "float32"),
@@ -59,16 +59,16 @@ IN_HOST_MEMORY = [
 
 
 class ArrayLibrary:
-    """Makes arrays of a library, on one device and of one dtype, from numpy's.
+    """Converts NumPy arrays to arrays of a library, with one device and one dtype.
 
     Attributes
     ----------
     xp : module
         The namespace.
     device, dtype
-        What :meth:`array` makes floating-point arrays of.
+        Device of all arrays, and dtype of floating-point arrays.
     tolerance : float
-        How far results may be from numpy's in double precision.
+        Largest difference between results and the results of NumPy in float64.
     """
 
     def __init__(self, name, device, dtype):
@@ -83,14 +83,14 @@ class ArrayLibrary:
         self.tolerance = 1e-6 if dtype == "float64" else 1e-4
 
     def array(self, values):
-        """The values in this library; those that are not floats keep their dtype."""
+        """Convert values to this library; only floating-point dtypes change."""
         values = np.asarray(values)
         if values.dtype.kind == "f":
             values = values.astype(self.dtype)
         return self.xp.asarray(values, device=self.device)
 
     def is_mine(self, array):
-        """Whether an array is of this library and lies on this device."""
+        """Whether an array belongs to this library and is on this device."""
         from array_api_compat import array_namespace, device
 
         of_library = hasattr(array, "device") and not isinstance(array, np.ndarray)
@@ -103,13 +103,13 @@ class ArrayLibrary:
 
 @contextmanager
 def dispatched(name, device, dtype):
-    """An :class:`ArrayLibrary`, with scikit-learn's dispatch on."""
+    """Yield an :class:`ArrayLibrary`, with array API dispatch enabled."""
     from sklearn import config_context
 
     from skgeom.utils.array_api import ARRAY_API
 
     if not ARRAY_API:
-        pytest.skip("Arrays of other libraries need scikit-learn 1.9.")
+        pytest.skip("Arrays of other libraries require scikit-learn >= 1.9.")
     made = ArrayLibrary(name, device, dtype)
     with config_context(array_api_dispatch=True), ExitStack() as stack:
         if device == "cpu as a device":
@@ -125,21 +125,21 @@ def id_of(param):
 
 @pytest.fixture(params=ON_DEVICE + IN_HOST_MEMORY, ids=id_of)
 def library(request):
-    """Each library, device and dtype in turn, with scikit-learn's dispatch on."""
+    """Each library, device and dtype, with array API dispatch enabled."""
     with dispatched(*request.param) as made:
         yield made
 
 
 @pytest.fixture(params=ON_DEVICE, ids=id_of)
 def device_library(request):
-    """Those that compute themselves."""
+    """Libraries whose arrays are on a device."""
     with dispatched(*request.param) as made:
         yield made
 
 
 @pytest.fixture(params=IN_HOST_MEMORY, ids=id_of)
 def host_library(request):
-    """Those of which numpy reads the memory."""
+    """Libraries whose arrays are in CPU memory."""
     with dispatched(*request.param) as made:
         yield made
 
@@ -162,7 +162,7 @@ def wine():
 
 @pytest.fixture
 def wine_32(wine):
-    """Numbers in single precision, which all libraries represent exactly."""
+    """Values in single precision, which all libraries represent exactly."""
     return wine[0].astype(np.float32).astype(float), wine[1]
 
 
@@ -175,7 +175,7 @@ def digits():
 def make_spd(rng):
     """Make SPD matrices, (*lead, n, n), of at most a given condition number.
 
-    Their eigenvalues are log-uniform, and 1 is the centre of their range.
+    The eigenvalues are log-uniform around 1.
     """
 
     def make(lead, n, condition=10.0):
@@ -210,7 +210,7 @@ def make_gaussians(rng, make_spd):
 
 @pytest.fixture(scope="session")
 def make_signals():
-    """Make covariances of signals, one channel louder in each class."""
+    """Make covariances of signals; in each class, another channel has more power."""
 
     def make(seed=0, per_class=20, size=4, n_classes=3):
         rng = np.random.default_rng(seed)

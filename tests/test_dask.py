@@ -114,7 +114,7 @@ def test_blocks_that_do_not_fit(digits):
     blocks = da.from_array(X, chunks=(300, -1))
     with pytest.raises(ValueError, match="1797 samples, but y has 1700 values"):
         ClassStatistics.from_data(blocks, y[:1700])
-    with pytest.raises(ValueError, match="y must have one value a sample"):
+    with pytest.raises(ValueError, match="y must have one value per sample"):
         ClassStatistics.from_data(blocks, blocks)
     with pytest.raises(
         ValueError, match="of blocks and of n_axes need sample covariances"
@@ -126,7 +126,7 @@ def test_blocks_that_do_not_fit(digits):
         GaussianClassifier(regularization=1.0),
         SQFA(2),
     ):
-        with pytest.raises(ValueError, match=r"There are no samples"):
+        with pytest.raises(ValueError, match=r"no samples|classes in y is 0"):
             model.fit(blocks[:0], y[:0])
     with pytest.raises(ValueError, match=r"^Block 1: .*of features, got 64 and 5"):
         ClassStatistics.from_blocks([(X, y), (X[:, :5], y)])

@@ -88,7 +88,7 @@ def test_statistics_keep_their_axes(digits, statistics):
     for other in (statistics, plain):
         with pytest.raises(ValueError, match="only if they have the same axes"):
             whole + other
-    with pytest.raises(ValueError, match="X must have 64 features, as the axes"):
+    with pytest.raises(ValueError, match="X must have 64 features, like the axes"):
         whole.update(X[:, :20], y)
 
 

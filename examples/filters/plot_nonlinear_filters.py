@@ -1,6 +1,6 @@
 """
-Nonlinear filters, number of filters, and parts of distances
-============================================================
+Nonlinear filters, number of filters, and contributions to distances
+====================================================================
 
 A filter on kernel components is a nonlinear function of the image. This page compares
 nine linear and nine nonlinear filters on digits. It plots the preimages of the

@@ -6,7 +6,7 @@ This example computes filters for toy problems of Herrera-Esposito and Burge (20
 the class statistics of :func:`~skgeom.datasets.sqfa_toy_statistics`, without samples.
 Each panel shows two axes of the data, the classes as ellipses of one standard
 deviation, and filters as arrows. If a panel does not show the arrow of a filter, the
-weights of the filter are in different axes.
+filter has no weights in the axes of the panel.
 """
 
 # sphinx_gallery_thumbnail_number = 2

@@ -53,7 +53,7 @@ plt.show()
 # Affine-invariant distance and generalized eigenvalues
 # -----------------------------------------------------
 #
-# The generalized eigenvalues of two matrices are the extreme ratios of their variances.
+# The generalized eigenvalues of two matrices are the stationary ratios of variances.
 # The affine-invariant distance is the norm of the logarithms of the generalized
 # eigenvalues. Neither the eigenvalues nor the distance depends on the coordinates.
 
@@ -76,4 +76,4 @@ print("in other coordinates:", generalized_eigenvalues(moved, moved_mean).round(
 tangent = logm(whiten(X, means["geometric"]))
 print("mean of the tangent vectors:", np.abs(tangent.mean(axis=0)).max().round(8))
 factor = np.linalg.cholesky(means["geometric"])
-print("there and back:", np.allclose(factor @ expm(tangent) @ factor.T, X))
+print("inverse map restores X:", np.allclose(factor @ expm(tangent) @ factor.T, X))

@@ -103,7 +103,7 @@ print(f"online:      {np.mean(correct):.1%}, last 50 trials {last:.1%}")
 # :math:`M^{-1/2}`, with the mean M of the subject. The second row shows the activation
 # patterns: the weaker rhythm is over the motor area, of the opposite hemisphere for a
 # hand. The weights of the filters do not show its location, because they also suppress
-# different rhythms.
+# other rhythms.
 
 mean = model.recentering_.means_[None]
 values, vectors = np.linalg.eigh(mean)

@@ -6,7 +6,7 @@ A classifier of heart disease may refer a patient to an expert instead of decidi
 the cost of an error and the cost of a referral, the optimal rule rejects a sample if
 its largest class probability is below a threshold. This tutorial checks that the
 probabilities are calibrated, sets the threshold from the costs, and compares the cost
-with the cost of deciding always, on held-out patients.
+with the cost of a classifier that always decides, on held-out patients.
 """
 
 # %%
@@ -44,8 +44,8 @@ print(f"accuracy without referrals: {correct.mean():.1%}")
 print(f"mean confidence:            {confidence.mean():.1%}")
 
 # %%
-# The accuracy of a calibrated classifier equals its confidence. Each dot is a quarter
-# of the patients; error bars are two standard errors.
+# The accuracy of a calibrated classifier equals its confidence. Each dot represents a
+# quarter of the patients; error bars are two standard errors.
 
 observed, expected = calibration_curve(
     correct, confidence, n_bins=4, strategy="quantile"

@@ -1,1 +1,1 @@
-"""Filters that tell classes apart: SQFA, its relatives, and AMA-Gauss."""
+"""Linear filters that separate classes: SQFA, its variants, and AMA-Gauss."""

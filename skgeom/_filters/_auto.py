@@ -1,8 +1,8 @@
 """Automatic shrinkage and regularization of the class covariances.
 
-The pair (shrinkage, sigma^2) with the largest mean log posterior of held-out samples is
-selected, or the most regularized one within one standard error of it: first sigma^2, at
-a medium shrinkage, then the shrinkage. Either search ends where the score has fallen.
+Of the pairs (shrinkage, sigma^2) whose mean log posterior of held-out samples is within
+one standard error of the best, the most regularized pair is selected: first sigma^2, at
+a medium shrinkage, then the shrinkage. Each selection ends when the score decreases.
 """
 
 from contextlib import nullcontext
@@ -28,7 +28,7 @@ from skgeom._held_out import (
 )
 from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim import StartError, filter_manifold, minimize
-from skgeom.utils.array_api import take, to_numpy
+from skgeom.utils.array_api import on_host, take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import project
 from skgeom.utils.threads import one_blas_thread
@@ -63,8 +63,8 @@ class Selection:
 
 def check_regularization(sigma2, statistics):
     """Raise ValueError if the data vanish in the rounding of sigma^2."""
-    _, total = map(to_numpy, statistics.pooled_covariances())
-    scale = np.trace(total)
+    _, total = map(on_host, statistics.pooled_covariances())
+    scale = total.trace()
     if statistics.means is not None:
         scale += np.square(to_numpy(statistics.means)).sum(axis=1).max()
     if 0 < scale < np.finfo(float).eps * sigma2:
@@ -85,7 +85,7 @@ def sampling_noise(within, total, counts):
     covariance replaces W; without any variance, the value is 1.
     """
     rounding = len(within) * np.finfo(float).eps  # of means, and so of deviations
-    within, total = np.trace(within), np.trace(total)
+    within, total = within.trace(), total.trace()
     trace = within if within > rounding**2 * total else total
     return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
 
@@ -257,31 +257,28 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     shares = np.concatenate([fold.shares for fold in folds])
     posteriors, scores, filters = {}, {}, {}
 
-    def evaluate(candidate, starts):
-        of_folds, filters[candidate] = [], []
-        for fold, start in zip(folds, starts, strict=True):
-            posterior, own = _held_out(
-                fold, objective_of, candidate, n_components, constraint, start
-            )
-            of_folds.append(posterior)
-            filters[candidate].append(own)
-        posteriors[candidate] = np.concatenate(of_folds)
-        scores[candidate] = score = shares @ posteriors[candidate]
-        message = (
-            f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
-        )
-        current_progress().step("selection", message, name="candidate")
-        return filters[candidate]
-
     def follow(path, best, starts=None):
-        """Evaluate candidates until one is clearly worse than the best before it.
+        """Score candidates until one is clearly worse than the best one before it.
 
-        All begin at ``starts``, or if that is None at the filters of the one before.
+        The optimization starts at ``starts``, or if that is None at the filters of the
+        previous candidate.
         """
         found = [None] * len(folds)
         for candidate in path:
-            found = evaluate(candidate, starts or found)
-            if np.isfinite([scores[best], scores[candidate]]).all():
+            of_folds, filters[candidate] = [], []
+            for fold, start in zip(folds, starts or found, strict=True):
+                posterior, own = _held_out(
+                    fold, objective_of, candidate, n_components, constraint, start
+                )
+                of_folds.append(posterior)
+                filters[candidate].append(own)
+            found = filters[candidate]
+            posteriors[candidate] = np.concatenate(of_folds)
+            scores[candidate] = score = shares @ posteriors[candidate]
+            message = "shrinkage {}, regularization {:.4g}: {:.6f}"
+            message = message.format(*candidate, score)
+            current_progress().step("selection", message, name="candidate")
+            if np.isfinite([scores[best], score]).all():
                 losses = posteriors[best] - posteriors[candidate]
                 if shares @ losses > standard_error(losses, shares):
                     return

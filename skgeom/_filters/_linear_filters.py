@@ -49,7 +49,7 @@ from skgeom.utils.estimator import (
     estimator_method,
     validate_data,
 )
-from skgeom.utils.linalg import WholeSpace, signs, space_of
+from skgeom.utils.linalg import FeatureSpace, signs, space_of
 from skgeom.utils.validation import (
     check_array,
     check_semidefinite,
@@ -63,22 +63,22 @@ from skgeom.utils.validation import (
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Statistics of the classes, and the samples where these are in memory.
+    """Statistics of the classes, and samples if they are in memory.
 
     Attributes
     ----------
     statistics : ClassStatistics
         Statistics of all samples, in the coordinates of the space.
-    space : WholeSpace
+    space : FeatureSpace
         The coordinates in which the filters are optimized.
     y, sample_weight : ndarray of shape (n_samples,) or None
     held_out : tuple
-        Samples that an automatic choice is scored on: features, labels, weights and
-        coordinates. Empty if there are none.
+        Samples for an automatic selection: features, labels, weights and coordinates.
+        Empty without an automatic selection.
     """
 
     statistics: ClassStatistics
-    space: WholeSpace
+    space: FeatureSpace
     y: np.ndarray | None = None
     sample_weight: np.ndarray | None = None
     held_out: tuple = ()
@@ -90,7 +90,7 @@ class BaseFilters(
     TransformerMixin,
     BaseEstimator,
 ):
-    """Linear features by filters that maximize an objective of labeled data."""
+    """Base class of linear filters that maximize an objective of labeled data."""
 
     _fitted_array = "components_"
     _value_name = "objective"  # in printed lines
@@ -168,8 +168,8 @@ class BaseFilters(
     def class_distances(self, *, regularized=True):
         """Compute the distances between the classes of features.
 
-        The parameter ``distance`` of the fit defines them; :class:`AMAGauss` computes
-        Hellinger distances.
+        The parameter ``distance`` of the fitted estimator defines the distances;
+        :class:`AMAGauss` computes Hellinger distances.
 
         Parameters
         ----------
@@ -194,8 +194,8 @@ class BaseFilters(
             distances = self._objective_of_features(sigma2).matrix()
         except np.linalg.LinAlgError:
             raise ValueError(
-                "The covariance of the features of a class is singular, so that its "
-                "distance to others is infinite; use regularized=True."
+                "The covariance of the features of a class is singular, so its "
+                "distance from other classes is infinite. Use regularized=True."
             ) from None
         return like(distances, self.components_)
 
@@ -223,8 +223,8 @@ class BaseFilters(
         left, sizes, right = np.linalg.svd(filters, full_matrices=False)
         if sizes[-1] <= DEPENDENT * sizes[0]:
             raise ValueError(
-                f"The {len(filters)} filters are linearly dependent, so that no "
-                "orthonormal ones have their span. Fit with constraint='orthonormal'."
+                f"The {len(filters)} filters are linearly dependent, so their span has "
+                "fewer dimensions. Fit with constraint='orthonormal'."
             )
         self.components_ = like(left @ right, self.components_, self.components_.dtype)
         self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
@@ -257,7 +257,7 @@ class BaseFilters(
     def _objective_of_features(self, sigma2=None):
         """The mean distance of the classes of features, as a function of filters.
 
-        It is that of the fit: parameters may have been set since.
+        It uses the parameters of the fit, which may have been changed since.
         """
         sigma2 = self.regularization_ if sigma2 is None else sigma2
         return self._distance_objective(
@@ -288,7 +288,7 @@ class BaseFilters(
                     X, y, estimator, sample_weight=sample_weight
                 )
             self._check_sizes(statistics.classes)
-            return TrainingData(statistics, WholeSpace(), held_out=held_out)
+            return TrainingData(statistics, FeatureSpace(), held_out=held_out)
         X, y = self._validated(X, y)
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
@@ -301,9 +301,9 @@ class BaseFilters(
             held_out = take(X, rows), y[rows], weights, take(space.samples, rows)
         return TrainingData(statistics, space, y, sample_weight, held_out)
 
-    def _check_sizes(self, classes):
-        """Raise ValueError for sizes that do not fit; sets what depends on them."""
-        check_two_classes(classes, type(self).__name__)
+    def _check_sizes(self, classes, argument="y"):
+        """Check numbers of classes and features; set the number of filters."""
+        check_two_classes(classes, type(self).__name__, argument)
         n_features, self._n_filters = self.n_features_in_, self.n_components
         self._is_small = n_features <= FEW_FEATURES and len(classes) <= FEW_CLASSES
         if self.n_components is None:
@@ -363,12 +363,14 @@ class BaseFilters(
         if issparse(X):
             # Only samples that are no more than the covariances are made dense.
             if X.shape[0] > X.shape[1] and self._class_estimator is None:
-                return WholeSpace(X)
+                return FeatureSpace(X)
             X = X.toarray()
         if self._class_estimator is not None or self._has_noise:
             # These may have a variance outside of the span of the samples.
-            return WholeSpace(X)
-        return space_of(X, centred=self._translation_invariant, n_least=self._n_filters)
+            return FeatureSpace(X)
+        return space_of(
+            X, centered=self._translation_invariant, n_least=self._n_filters
+        )
 
     def _folds(self, data):
         """Folds of held-out samples, and candidates of sigma^2; none without these."""
@@ -406,7 +408,7 @@ class BaseFilters(
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk() if shrinks else statistics
-            pooled = map(to_numpy, estimated.pooled_covariances())
+            pooled = map(on_host, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
         rule = "closed form" if shrinks else "sampling noise"
         return Selection(None, float(sigma2), rule)
@@ -440,14 +442,6 @@ class BaseFilters(
         if not isinstance(self.init, str):
             return 1
         return {"auto": 8 if self._is_small else 3, "random": 10}.get(self.init, 1)
-
-    def _is_negligible(self, sigma2, statistics, covariances, within, total):
-        """Whether sigma^2 is below rounding; then all classes must be regular."""
-        rounding = len(within) * np.finfo(float).eps * np.trace(within)
-        negligible = sigma2 <= rounding
-        if negligible:
-            check_regular(statistics, covariances, total, self._n_filters)
-        return negligible
 
     def _optimization(self, selection, span_only, space):
         """Parameters of ``optimize_filters``, from the parameters of the estimator."""
@@ -513,7 +507,7 @@ class BaseFilters(
             converter = partial(like, model=model)
             self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
         self._parameters_of_fit = {
-            name: getattr(self, name) for name in self._of_distances
+            name: getattr(self, name) for name in self._distance_parameters
         }
 
     def _reporter(self, space, model, name=None):
@@ -565,6 +559,11 @@ class BaseFilters(
         return tags
 
 
+def is_negligible(sigma2, within):
+    """Whether sigma^2 is below the rounding of the within-class covariance."""
+    return sigma2 <= len(within) * np.finfo(float).eps * within.trace()
+
+
 def check_regular(statistics, covariances, total, n_components):
     """Raise unless all class covariances are regular on the span of the data.
 
@@ -581,7 +580,7 @@ def check_regular(statistics, covariances, total, n_components):
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = to_numpy(covariances[k, ...])
+        covariance = on_host(covariances[k, ...])
         variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)

@@ -14,10 +14,11 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skgeom.objectives import StructuredCovariances
 from skgeom.optim import CONSTRAINTS, maximize_on_samples, prefixed
 from skgeom.utils.threads import one_blas_thread
 
-# The initializations that each value of ``init`` names; others are random.
+# The initializations of each value of ``init``; further initializations are random.
 INITIALIZATIONS = {
     "auto": ("lda", "pca"),
     "pca": ("pca",),
@@ -231,6 +232,7 @@ def _group(objective, within, total, fixed, constraint, span_only):
     """The data of a group, of orthonormal filters in the complement of earlier ones."""
     if fixed.shape[1] == 0 or constraint != "orthonormal" or span_only:
         return _Group(objective, within, total, fixed, fixed, None)
+    total = np.asarray(total)  # or an error, before the memory for it is needed
     orthogonal, _ = np.linalg.qr(fixed, mode="complete")
     n_features, n_fixed = fixed.shape
     complement = orthogonal[:, n_fixed:]
@@ -267,10 +269,13 @@ def rotation_metric(objective, constraint, within, total, regularization):
     """
     if constraint != "unit-norm" or not objective.rotation_invariant:
         return None
+    noise = max(regularization, 1e-10 * total.trace())
+    if isinstance(within, StructuredCovariances):
+        if not objective.affine_invariant:
+            return StructuredCovariances(np.ones((1, len(within))))[0]
+        return within.plus_identity(noise)
     identity = np.eye(len(within))
-    if not objective.affine_invariant:
-        return identity
-    return within + max(regularization, 1e-10 * np.trace(total)) * identity
+    return within + noise * identity if objective.affine_invariant else identity
 
 
 def _named(init, n_init, group, coordinates, size, regularization):
@@ -293,8 +298,9 @@ def _named(init, n_init, group, coordinates, size, regularization):
 def _discriminants(group, basis, size, regularization):
     """Linear discriminants: largest ratios of the scatters between and within."""
     noise = regularization * np.eye(basis.shape[1])
-    between = basis.T @ (group.total - group.within) @ basis
-    within = basis.T @ group.within @ basis + noise
+    within = basis.T @ group.within @ basis
+    between = basis.T @ group.total @ basis - within
+    within = within + noise
     # By numpy alone, see _leading_axes.
     whitener = np.linalg.inv(np.linalg.cholesky(within))
     ratios, axes = np.linalg.eigh(whitener @ between @ whitener.T)
@@ -351,6 +357,12 @@ def principal_coordinates(
     """
     n_features = len(total)
     least = max(FEW_FEATURES, 10 * n_components)
+    if allow_coarse and isinstance(total, StructuredCovariances):
+        variances, axes = _leading_axes(total, least + 10)
+        varies = np.count_nonzero(variances > _precision(n_features, variances))
+        size = max(varies, n_components) if varies < least else least
+        basis = np.ascontiguousarray(axes[:, :size])
+        return Coordinates(basis, basis, complete=varies < least)
     # Without a regularization yet, its choice should not depend on the approximation.
     if allow_coarse and regularization < np.inf and n_features > 3 * least:
         variances, axes = _leading_axes(total, least + 10)
@@ -401,6 +413,7 @@ def _leading_axes(total, size):
     # call and compete with NumPy's.
     subspace = np.random.default_rng(0).standard_normal((len(total), size))
     for _ in range(2):
-        subspace, _ = np.linalg.qr(total @ subspace)
+        subspace = total @ subspace
+        subspace, _ = np.linalg.qr(subspace)
     variances, rotation = np.linalg.eigh(subspace.T @ total @ subspace)
     return variances[::-1], (subspace @ rotation)[:, ::-1]

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._filters._auto import warn_if_uninformative
-from skgeom._filters._linear_filters import BaseFilters
+from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import optimize_filters
 from skgeom._filters.sqfa import SQFA
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
@@ -58,22 +58,22 @@ class AMAGauss(BaseFilters):
         distance; ``"pca"``, the leading principal axes; ``"lda"``, the linear
         discriminants, completed by principal axes; ``"random"``; or an array.
     n_init : "auto" or int, default="auto"
-        Number of initializations; the best one is optimized to the end. Initializations
-        that ``init`` does not name are random. ``"auto"`` is 10 for ``init="random"``
-        and 1 otherwise.
+        Number of initializations; the best initialization is optimized to convergence.
+        Initializations in addition to ``init`` are random. ``"auto"`` is 10 for
+        ``init="random"`` and 1 otherwise.
     {group_size}
     {optimizer}
     {max_iter}
     {tol}
     priors : "uniform", "empirical", None or array-like, default="uniform"
         Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"`` or
-        None, the proportions of the classes in y; or an array of shape (n_classes,) of
-        sum one, in the order of ``classes_``.
+        None, the proportions of the classes in y; or an array of shape (n_classes,)
+        that sums to one, in the order of ``classes_``.
     class_weight : None, "balanced" or dict, default=None
-        Weights of the samples of each class in the objective: None, one; "balanced",
-        inversely proportional to their number; or a dictionary from labels to weights.
-        Classes that are missing in the dictionary have weight one. The priors do not
-        depend on ``class_weight``.
+        Weights of the samples of each class in the objective: None, equal weights;
+        "balanced", weights inversely proportional to the numbers of samples; or a
+        dictionary that maps labels to weights. Classes that are missing in the
+        dictionary have weight one. The priors do not depend on ``class_weight``.
     batch_size : int or None, default=None
         If given, the size of the batches of samples for stochastic gradient steps. The
         steps become shorter when an epoch does not increase the objective.
@@ -113,8 +113,8 @@ class AMAGauss(BaseFilters):
     Notes
     -----
     With at least 64,000 samples, and at least 800 samples for each entry of the
-    filters, the optimization begins with a fixed random part of the samples, which
-    grows to all samples. This requires ``optimizer="lbfgs"`` and ``batch_size=None``.
+    filters, the optimization begins with a fixed random subset, which grows to all
+    samples. This requires ``optimizer="lbfgs"`` and ``batch_size=None``.
 
     The automatic selection of shrinkage and regularization optimizes the filters of
     each fold for the Hellinger distance, like the initial filters.
@@ -151,7 +151,7 @@ class AMAGauss(BaseFilters):
     """
 
     _value_name = "information"
-    _of_distances = ()
+    _distance_parameters = ()
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
         "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
@@ -231,8 +231,8 @@ class AMAGauss(BaseFilters):
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(
-                "For Dask input, each block is one batch. Make X of chunks of that "
-                f"many rows, and set batch_size=None instead of {self.batch_size}."
+                "For Dask input, each block is one batch. Rechunk X to this number of "
+                f"rows, and set batch_size=None instead of {self.batch_size}."
             )
         data = self._training_data(X, y)
         space = data.space
@@ -256,9 +256,9 @@ class AMAGauss(BaseFilters):
                 statistics, sigma2, space.samples, labels, factors[labels], self.priors
             )
         within, total = map(to_numpy, statistics.pooled_covariances())
-        span_only = self._is_negligible(
-            sigma2, statistics, statistics.covariances, within, total
-        )
+        span_only = is_negligible(sigma2, within)
+        if span_only:
+            check_regular(statistics, statistics.covariances, total, self._n_filters)
         optimization = self._optimization(selection, span_only, space)
         if isinstance(self.init, str) and self.init == "auto":
             start = self._filters_of_sqfa(

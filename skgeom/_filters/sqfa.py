@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
-from skgeom._filters._linear_filters import BaseFilters
+from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import (
     INITIALIZATIONS,
     independent_directions,
@@ -18,7 +18,10 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
+    ProjectedClasses,
+    StructuredCovariances,
     find_distance,
+    plus_outer_products,
 )
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import is_dask, like, namespace, on_host, to_numpy
@@ -29,7 +32,7 @@ from skgeom.utils.estimator import (
     substitute_docs,
     validate_data,
 )
-from skgeom.utils.linalg import AxesSpace, WholeSpace
+from skgeom.utils.linalg import AxesSpace, FeatureSpace
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
@@ -75,27 +78,27 @@ class SQFA(BaseFilters):
     regularization : "auto", float or array-like, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to the
         variance of each filter's output. Directions with a smaller variance contribute
-        little. ``"auto"`` selects the value with the largest mean log posterior of
-        held-out samples, see the user guide; it scales with X. With 0, all class
-        covariances must be regular. A matrix of shape (n_features, n_features) is
-        the covariance N of a known noise of the features that X does not contain, such
-        as the noise of sensors: class i has the covariance
-        :math:`F^\top (\Phi_i + N) F`. ``statistics_`` then contain the noise, and
-        ``regularization_`` is 0.
+        little. ``"auto"`` selects the largest value whose mean log posterior of
+        held-out samples is within one standard error of the best value, see the user
+        guide; the value scales with X. With 0, all class covariances must be regular. A
+        matrix of shape (n_features, n_features) is the covariance N of a known noise of
+        the features that X does not contain, such as sensor noise: class i has the
+        covariance :math:`F^\top (\Phi_i + N) F`. ``statistics_`` then contain the
+        noise, and ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal.
     covariance_estimator : "auto", None, str or object, default="auto"
         Estimator of the class covariances. ``"auto"`` shrinks the sample covariance S_k
-        of each class towards the covariance W within the classes,
+        of each class towards the within-class covariance W,
         :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` by held-out
         samples, see the user guide. None uses the sample covariances. Other estimators
-        are one of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
-        ``"scm"`` of ``pyriemann.geometry.covariance``, or an object whose ``fit`` sets
-        ``covariance_``. The class means are always sample means. With ``"auto"`` and
-        None and fewer samples than features, the filters are optimized in the span of
-        the samples. With different estimators, the filters are optimized among all
-        features, because the estimated covariance may have a variance outside of the
-        span.
+        are selected by a name, ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"`` or
+        ``"scm"`` of ``pyriemann.geometry.covariance``, or passed as an object whose
+        ``fit`` sets ``covariance_``. The class means are always sample means. With
+        fewer samples than features, and ``"auto"`` or None, the filters are optimized
+        in the span of the samples. With other estimators, the filters are optimized
+        among all features, because estimated covariances can have variance outside of
+        the span.
     class_weight : None, "balanced" or dict, default=None
         Weights w of the classes: a pair has the weight :math:`w_i w_j` in the mean.
         None and ``"balanced"`` weight all classes equally, independent of the numbers
@@ -107,10 +110,10 @@ class SQFA(BaseFilters):
     init : str or array-like of shape (n_components, n_features), default="auto"
         Initial filters: ``"pca"``, the leading principal axes; ``"lda"``, the linear
         discriminants, completed by principal axes; ``"random"``; or an array.
-        ``"auto"`` tries ``"lda"``, ``"pca"`` and random filters.
+        ``"auto"`` compares ``"lda"``, ``"pca"`` and random filters.
     n_init : "auto" or int, default="auto"
-        Number of initializations; the best initialization is optimized to the end.
-        Initializations that ``init`` does not name are random. ``"auto"`` is 8 for
+        Number of initializations; the best initialization is optimized to convergence.
+        Initializations in addition to ``init`` are random. ``"auto"`` is 8 for
         ``init="auto"`` with up to 100 features and 50 classes (3 with more), 10 for
         ``init="random"``, and 1 otherwise.
     group_size : int or None, default=None
@@ -139,7 +142,7 @@ class SQFA(BaseFilters):
     components_ : ndarray of shape (n_components, n_features)
         The filters.
     objective_ : float
-        Mean distance of all pairs of classes, or of its square if ``squared``, with the
+        Mean distance of all pairs of classes, or mean square if ``squared``, with the
         variance ``regularization_`` added to the features and with the weights of
         ``class_weight`` and ``pair_weight``: the mean of the entries of
         ``class_distances()`` above the diagonal. With more than 1,024 classes it is
@@ -216,7 +219,7 @@ class SQFA(BaseFilters):
         "pair_weight": ["array-like", None],
     }
     _distances = DISTANCES
-    _of_distances = ("distance", "squared", "class_weight", "pair_weight")
+    _distance_parameters = ("distance", "squared", "class_weight", "pair_weight")
 
     def __init__(
         self,
@@ -262,10 +265,10 @@ class SQFA(BaseFilters):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; not modified. A Dask array or frame is read once, block by
-            block. Only their statistics are gathered, and the 10,000 samples
-            that an automatic selection holds out. Sparse ones are made dense in
-            blocks of rows.
+            The samples; not modified. A Dask array or data frame is read once, block by
+            block. Only its statistics and the 10,000 samples that an automatic
+            selection holds out are kept in memory. Sparse samples are converted to
+            dense blocks of rows.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -313,11 +316,11 @@ class SQFA(BaseFilters):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            New samples. All samples so far must have at least two classes.
+            New samples. All samples so far must belong to at least two classes.
         y : array-like of shape (n_samples,)
             Class labels of the samples. Later calls may add classes.
         classes : array-like of shape (n_classes,), default=None
-            Ignored; present for the conventions of scikit-learn.
+            Ignored; present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :meth:`fit`; the weights of each class must
             add up to at least 1, including earlier calls.
@@ -352,7 +355,7 @@ class SQFA(BaseFilters):
         self._check_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         selection = self._select(streamed)
-        space = WholeSpace()
+        space = FeatureSpace()
         statistics = self._regularized(streamed, selection, space)
         current_progress().start()
         self._learn(statistics, selection, space, last)
@@ -403,14 +406,14 @@ class SQFA(BaseFilters):
         if total.feature_names_in_ is not None:
             self.feature_names_in_ = total.feature_names_in_
         self.n_features_in_ = total.n_features if axes is None else axes.shape[1]
-        self._check_sizes(total.classes)
+        self._check_sizes(total.classes, "statistics")
         if axes is not None and self._n_filters > len(axes):
             raise ValueError(
                 f"n_components={self._n_filters} must not exceed the number of axes of "
                 f"the statistics: n_axes={len(axes)}."
             )
         current_progress().start()
-        space = WholeSpace() if axes is None else AxesSpace(axes)
+        space = FeatureSpace() if axes is None else AxesSpace(axes)
         if axes is not None:
             parts, total = list(map(without_axes, parts)), without_axes(total)
         folds, candidates = [], []
@@ -435,14 +438,15 @@ class SQFA(BaseFilters):
         objective = self._distance_objective(statistics, sigma2)
         classes, distance = objective.classes, objective.distance
         within, total = _pooled(statistics, self._second_moments)
-        span_only = distance.affine_invariant and self._is_negligible(
-            sigma2, statistics, classes.covariances, within, total
-        )
+        span_only = distance.affine_invariant and is_negligible(sigma2, within)
+        if span_only:
+            check_regular(statistics, classes.covariances, total, self._n_filters)
         optimization = self._optimization(selection, span_only, space)
         if start is not None and self._continues_from(start):
             n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
             optimization |= {"warm_start": start, "n_init": n_init}
-        coincide = _coincide(classes, total)
+        classes, probed_total = _probed(classes, total)
+        coincide = _coincide(classes, probed_total)
         if coincide:
             warn_user(
                 "All class distances are zero: the class means and covariances are "
@@ -465,7 +469,7 @@ class SQFA(BaseFilters):
         """Whether filters are a start, which dependent ones are not: they remain so."""
         if self.group_size or not isinstance(self.init, str) or self.init != "auto":
             return False
-        n_filters = self._n_filters  # others than before, if classes have come since
+        n_filters = self._n_filters  # may change with new classes
         known = filters.shape[1] == n_filters
         return known and independent_directions(filters) == n_filters
 
@@ -476,7 +480,8 @@ class SQFA(BaseFilters):
 
     def _distance_objective(self, statistics, sigma2, **parameters):
         """The mean distance between the classes, as a function of filters."""
-        own = {name: getattr(self, name) for name in self._of_distances} | parameters
+        own = {name: getattr(self, name) for name in self._distance_parameters}
+        own |= parameters
         own["distance"] = find_distance(own["distance"], self._distances)
         return _mean_distance(statistics, sigma2, self._second_moments, **own)
 
@@ -611,7 +616,7 @@ def _mean_distance(
     elif statistics.means is None:
         raise ValueError(
             "SQFA compares means and covariances, but these statistics have second "
-            "moments only. Use SecondMomentSQFA, or make the statistics with "
+            "moments only. Use SecondMomentSQFA, or create statistics with "
             "ClassStatistics(classes, counts, means, covariances)."
         )
     else:
@@ -656,12 +661,25 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(to_numpy, statistics.pooled_covariances())
+    within, total = map(on_host, statistics.pooled_covariances())
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
         mean = weights @ to_numpy(statistics.means)
-        total = total + np.outer(mean, mean)
+        total = plus_outer_products(total, mean[None], np.ones(1))
     return within, total
+
+
+def _probed(classes, total):
+    """Classes that can be compared entry by entry, and their total covariance.
+
+    Structured classes are compared in random directions, in units of each feature.
+    """
+    if not isinstance(classes.covariances, StructuredCovariances):
+        return classes, total
+    deviations = np.sqrt(total.diagonal())[:, None]
+    probes = np.random.default_rng(0).standard_normal((len(total), 9))
+    probes = np.divide(probes, deviations, where=deviations > 0, out=0 * probes)
+    return ProjectedClasses(*classes.project(probes)), probes.T @ total @ probes
 
 
 def _coincide(classes, total):
@@ -688,7 +706,7 @@ def _warn_of_single_samples(statistics, classes):
     if single:
         warn_user(
             f"{len(single)} of the classes, the first one {single[0]}, have a single "
-            "sample. Without variance they are far from all others, and dominate the "
-            "objective. Remove them, or add samples.",
+            "sample. Classes without variance are far from all other classes, and "
+            "dominate the objective. Remove these classes, or add samples.",
             UserWarning,
         )

@@ -12,10 +12,10 @@ from skgeom.utils.array_api import like, namespace, take, to_numpy
 class SeparationGrid:
     """Separation of the classes along covariance and Hessian eigenvectors.
 
-    These are panels (b) to (d) of figure 1 in [1]_. The rows of the arrays belong to
-    Hessian eigenvectors, their columns to covariance eigenvectors, both in falling
-    order of eigenvalues. With more than two classes, the distances and variances are
-    means over the pairs of classes.
+    The arrays correspond to panels (b) to (d) of figure 1 in [1]_. Rows correspond to
+    Hessian eigenvectors, and columns to covariance eigenvectors, both in descending
+    order of eigenvalues. With more than two classes, distances and variances are means
+    over the pairs of classes.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class SeparationGrid:
         Sum of the variances of both classes along the Hessian eigenvector; the same in
         all columns.
     ratio : ndarray of shape (n_hessian_axes, n_covariance_axes)
-        Their quotient, which [1]_ calls the ratio of linear discriminant analysis
-        (LDA). Numerator and denominator belong to two different axes, so it is not the
-        LDA ratio of a direction.
+        ``between / within``, the ratio of linear discriminant analysis (LDA) in [1]_.
+        Numerator and denominator belong to different axes, so the ratio is not the LDA
+        ratio of a direction.
 
     References
     ----------
@@ -44,7 +44,7 @@ class SeparationGrid:
 
 @dataclass(frozen=True)
 class ProjectionConditions:
-    """How far data meet the conditions of the theory of the projection.
+    """Diagnostics of the conditions that the theory of the projection assumes.
 
     Section 3 of [1]_ states the conditions. Print the object for a summary.
 
@@ -54,22 +54,24 @@ class ProjectionConditions:
         The class labels.
     isotropy : ndarray of shape (n_classes,)
         :math:`(\\operatorname{tr} S)^2 / (d \\operatorname{tr} S^2)` of the covariance
-        S of each class in d dimensions: one if it is a multiple of the identity, 1 / d
-        if it has one direction; NaN if it is zero.
+        S of each class in d dimensions: one if S is a multiple of the identity, 1 / d
+        if S has rank one, and NaN if S is zero.
     correlation : ndarray of shape (n_classes,)
-        Mean magnitude of the covariances of different features over the mean variance.
+        Mean magnitude of the covariances of different features, divided by the mean
+        variance.
     covariance_dominance : float
-        First over second eigenvalue of the covariance matrix.
+        Ratio of the first to the second eigenvalue of the covariance matrix.
     hessian_dominance : float
-        First over second eigenvalue, in magnitude, of the Hessian; NaN without one.
+        Ratio of the first to the second eigenvalue of the Hessian, in magnitude; NaN
+        without a Hessian.
     mean_alignment : float
         Cosine of the angle between the first eigenvector of the covariance matrix and
-        the span of the differences of the class means. By theorem 1, it is one
+        the span of the differences of the class means. By theorem 1, the cosine is one
         for two isotropic classes that are far enough apart.
     effective_samples : float
         :math:`(\\sum_i t_i)^2 / \\sum_i t_i^2` with the traces t of the samples'
-        Gauss-Newton terms: the number of samples that contribute to the Hessian, if
-        all those contribute the same. NaN without a Hessian.
+        Gauss-Newton terms: the number of samples that contribute to the Hessian, if all
+        of these samples contribute equally. NaN without a Hessian.
     n_samples : int
         The number of samples.
 

@@ -27,7 +27,12 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import check_feature_names, current_progress, named_like_fit
-from skgeom.utils.validation import check_array, check_sample_weight, checked_labels
+from skgeom.utils.validation import (
+    check_array,
+    check_sample_weight,
+    checked_labels,
+    require_memory,
+)
 
 
 @validate_params(
@@ -78,9 +83,10 @@ def input_hessian(
         :class:`~sklearn.naive_bayes.GaussianNB`, :class:`KernelDiscriminantAnalysis`
         with the kernel "rbf", "poly" or "linear", and for two classes
         ``CalibratedClassifierCV(SVC(gamma=...), ensemble=False)`` with these kernels
-        (``gamma`` is a number or "auto"), also behind scalers and PCA in a
-        :class:`~sklearn.pipeline.Pipeline`. Different classifiers are differentiated by
-        differences of ``predict_proba``. Alternatively, pass a function of X, written
+        (``gamma`` is a number or "auto"), also after scalers and PCA in a
+        :class:`~sklearn.pipeline.Pipeline`. For all other classifiers, the Hessian is
+        computed from differences of ``predict_proba``. Alternatively, pass a function
+        of X, written
         with ``autograd.numpy``, that returns logits or log-probabilities, of shape
         (n_samples, n_classes), of the sorted classes of y, or a ``torch.nn.Module``
         that returns logits or log-probabilities. The module is evaluated in evaluation
@@ -153,7 +159,9 @@ def input_hessian(
         on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
-        raise ValueError("sample_weight is zero for all samples; give one to some.")
+        raise ValueError(
+            "sample_weight is zero for all samples. Pass positive weights."
+        )
     mean = mean_curvature(estimator, X, y, weights, curvature, derivatives)
     return like(mean.matrix, given)
 
@@ -178,6 +186,11 @@ class MeanCurvature(NamedTuple):
 
 def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     """The mean Hessian of valid samples, in float64; of numpy unless for a module."""
+    require_memory(
+        16 * X.shape[1] ** 2,  # the Hessian and the part of a block
+        f"The Hessian of {X.shape[1]} features and the part of a block of X",
+        "Reduce the features of X first, for example by PCA.",
+    )
     classes = check_classifier(estimator, X, y)
     order = np.argsort(classes)
     codes = order[np.searchsorted(classes, y, sorter=order)]
@@ -294,7 +307,7 @@ def check_classifier(estimator, X, y):
     if isinstance(proba, list) or (np.abs(proba.sum(axis=1) - 1) > 1e-3).any():
         raise ValueError(
             f"estimator, {type(estimator).__name__}, predicts several labels at once, "
-            "which have no common cross-entropy. Fit one classifier a label."
+            "for which the cross-entropy is undefined. Fit one classifier per label."
         )
     classes = np.asarray(estimator.classes_)
     unknown = np.setdiff1d(y, classes)

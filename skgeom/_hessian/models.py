@@ -567,8 +567,9 @@ def check_logits(function, X, n_classes, name):
     shapes = {(n_samples, n_classes)} | ({(n_samples, 1)} if n_classes == 2 else set())
     if np.shape(values) not in shapes:
         raise ValueError(
-            f"estimator, {name}, must return one row a sample and one column a class "
-            f"of y, {(n_samples, n_classes)}, or one column for two classes, got shape "
+            f"estimator, {name}, must return one row per sample and one column per "
+            f"class of y, {(n_samples, n_classes)}, or one column for two classes, got "
+            "shape "
             f"{np.shape(values)}. Each class must occur in y."
         )
     values = np.asarray(values, dtype=np.result_type(values, np.float32))

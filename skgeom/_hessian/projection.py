@@ -64,7 +64,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     estimator : estimator, callable or None, default=None
         The classifier. ``fit`` fits a clone, unless the classifier is a
         :class:`~sklearn.frozen.FrozenEstimator` that was fitted to the same features.
-        Pass a classifier of a different package as a function of X, written with
+        Pass a classifier from another package as a function of X, written with
         ``autograd.numpy``, or as a ``torch.nn.Module``. Both return the
         log-probabilities or logits of the sorted classes of y; see
         :func:`input_hessian`. None is a :class:`~sklearn.preprocessing.StandardScaler`
@@ -101,9 +101,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The eigenvectors: first of the covariance matrix, then of the Hessian, each in
-        descending order of eigenvalues. They have unit norm and their
-        largest entry in magnitude is positive. Eigenvectors of one matrix are not
-        orthogonal to eigenvectors of the other.
+        descending order of eigenvalues. Eigenvectors have unit norm, and their entry of
+        largest magnitude is positive. Eigenvectors of one matrix are not orthogonal to
+        eigenvectors of the other matrix.
     contributions_ : ndarray of shape (n_components, n_features)
         Magnitudes of ``components_``: the contribution of each feature to each
         component.
@@ -117,13 +117,13 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     covariance_eigenvalues_ : ndarray of shape (n_features,)
         Eigenvalues of ``covariance_``, in descending order.
     covariance_eigenvectors_ : ndarray of shape (n_features, n_features)
-        Its eigenvectors, in rows.
+        Eigenvectors of ``covariance_``, in rows.
     hessian_ : ndarray of shape (n_features, n_features) or None
         Mean Hessian.
     hessian_eigenvalues_ : ndarray of shape (n_features,) or None
-        Its eigenvalues in falling order, negative ones last.
+        Eigenvalues of ``hessian_``, in descending order.
     hessian_eigenvectors_ : ndarray of shape (n_features, n_features) or None
-        Its eigenvectors, in rows.
+        Eigenvectors of ``hessian_``, in rows.
     separation_ : SeparationGrid or None
         Between-class distances along the ten leading eigenvectors of the covariance,
         within-class variances along eigenvectors of the Hessian, and their ratios, on
@@ -212,7 +212,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         X : array-like of shape (n_samples, n_features)
             The samples. Not modified.
         y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
+            Class labels of the samples, of at least two classes.
 
         Returns
         -------
@@ -223,16 +223,17 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         ------
         ValueError
             If X or y is malformed, if there is one class only, if there are fewer
-            features or positive eigenvalues than components asked for, if the Hessian
-            is zero or not finite, if the classifier has no probabilities or these are
-            not smooth, or if a frozen one was fitted on other features or classes; see
-            :func:`input_hessian`.
+            features or positive eigenvalues than requested components, if the Hessian
+            is zero or not finite, if the classifier has no probabilities or its
+            probabilities are not smooth, or if a frozen classifier was fitted to
+            different features or classes; see :func:`input_hessian`.
 
         Warns
         -----
         UserWarning
-            If all probabilities are zero or one up to rounding, so that a few samples
-            decide on the Hessian; if ``class_weight`` does not reach the training.
+            If all probabilities are zero or one up to rounding, so a few samples
+            determine the Hessian; or if the classifier cannot be trained with
+            ``class_weight``.
         """
         X, codes = self._validate(X, y)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
@@ -285,7 +286,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their class labels, of each class that was seen in fit.
+            Class labels of the samples. All classes of ``fit`` must occur.
 
         Returns
         -------
@@ -295,11 +296,13 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Raises
         ------
         ValueError
-            If the classes differ from the classes of fit, or if there is no Hessian.
+            If the classes differ from the classes of ``fit``, or if there is no
+            Hessian.
         """
         if self.hessian_ is None:
             raise ValueError(
-                "Fitted with n_hessian=0: without a Hessian there is no grid."
+                "The estimator was fitted with n_hessian=0: without a Hessian, the "
+                "separation is undefined. Fit it with n_hessian=1."
             )
         X = validate_data(self, X, dtype=float_dtypes(X)[0], reset=False)
         y, classes = checked_labels(y, X), to_numpy(self.classes_)
@@ -362,7 +365,7 @@ def default_network(n_samples, n_classes, random_state=None):
     """The classifier that ``estimator=None`` stands for.
 
     Its squared weights are penalized. Otherwise the probabilities become zeros and
-    ones, and a few samples decide on the Hessian. The penalty, which is added to the
+    ones, and a few samples determine the Hessian. The penalty, which is added to the
     sum of the losses of the samples, increases with the number of samples of a class up
     to 500 samples in all, where the sum of the losses outweighs it.
 
@@ -403,8 +406,8 @@ def _check_saturation(mean, name):
         )
     if mean.saturated:
         warn_user(
-            f"All probabilities of {name} are zero or one up to rounding, so that a "
-            "few samples decide on the eigenvectors of its Hessian. Regularize its "
+            f"All probabilities of {name} are zero or one up to rounding, so a few "
+            "samples determine the eigenvectors of its Hessian. Regularize its "
             "training more, or stop it earlier.",
             UserWarning,
         )

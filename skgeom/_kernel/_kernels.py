@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from skgeom.utils.array_api import astype, like, on_host, take, to_numpy
 from skgeom.utils.validation import check_semidefinite, check_symmetric, warn_user
 
-# Kernels that are positive semidefinite whatever their parameters.
+# Kernels that are positive semidefinite for all parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
 # Kernels of inner products, which may be sparse.
 _OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
@@ -54,6 +54,7 @@ class Kernel:
             Y = X if Y is None else Y
             return self.function(astype(X, Y.dtype), Y, **self.parameters)
         if self.center is not None:
+            X = X.toarray() if issparse(X) else X
             center = like(self.center, X, X.dtype)
             X, Y = X - center, None if Y is None else Y - center
         settings = {"metric": self.function, "filter_params": True, **self.parameters}
@@ -187,7 +188,7 @@ def check_definite(matrix, name, rounding):
 def warn_if_nearly_diagonal(matrix, kernel):
     """Warn if the kernel of most samples with all others is nearly zero.
 
-    200 rows of the matrix are examined.
+    The check uses 200 rows of the matrix.
     """
     by_distance = kernel.function in ("rbf", "laplacian", "chi2")
     limit = 0.05 if by_distance else 1e-3

@@ -48,7 +48,7 @@ def n_landmarks_of(parameter, n_samples):
     """
     if parameter == "auto":
         parameter = round(200 * n_samples**0.25)
-    n_landmarks = min(parameter, n_samples)
+    n_landmarks = int(min(parameter, n_samples))  # of int8, products overflow
     require_memory(
         16 * n_landmarks**2,
         f"The kernel matrix of {n_landmarks} landmarks and its factor",

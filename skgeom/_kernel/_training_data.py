@@ -132,7 +132,7 @@ class TrainingData:
     sample_weight: np.ndarray  # of all copies, relative to the largest given
     weights: np.ndarray  # in training, of sum one
     class_weights: np.ndarray  # their sums over the classes
-    rows: np.ndarray = None  # numbers of the samples among those given to fit
+    rows: np.ndarray = None  # indices of the samples in fit
     selection: np.ndarray = None  # samples of the selection of parameters
     n_held_out: int = 0  # samples of the calibration, the last ones
     total_weight: float = 1.0  # the sum of the weights given

@@ -70,7 +70,12 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
+from skgeom.utils.estimator import (
+    BaseEstimator,
+    estimator_method,
+    naming,
+    validate_data,
+)
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
@@ -220,9 +225,9 @@ class KernelDiscriminantAnalysis(
     means_ : ndarray of shape (n_classes, n_components)
         The class means of the components.
     decision_means_ : ndarray of shape (n_classes, n_components)
-        The class means used in predictions: ``means_``, shrunk towards the center by as
-        much as the components of held-out samples of the class; or ``means_`` if
-        ``temperature`` is a number.
+        The class means used in predictions: ``means_``, shrunk towards the center as
+        the components of held-out samples are; or ``means_`` if ``temperature`` is a
+        number.
     temperature_ : float
         The divisor of the scores, T in Notes.
     regularization_ : float
@@ -559,7 +564,8 @@ class KernelDiscriminantAnalysis(
         if not sums.all():
             label = repr(self.classes_.tolist()[sums.argmin()])
             raise ValueError(
-                f"The class {label} has no sample of positive weight. Remove it."
+                f"The class {label} of y has no sample of positive weight: remove it, "
+                "or change its sample_weight."
             )
         priors = check_priors(self.priors, sums)
         if self.class_weight == "balanced":
@@ -857,10 +863,12 @@ def _comparable_groups(part):
 def _check_groups(groups, codes):
     """Valid groups of samples, as an array."""
     groups = np.asarray(on_host(groups.compute() if is_dask(groups) else groups))
-    groups = column_or_1d(groups)
-    assert_all_finite(groups, input_name="groups")
-    check_consistent_length(codes, groups)
-    if len(np.unique(groups)) < 2:
+    with naming("groups"):
+        groups = column_or_1d(groups)
+        assert_all_finite(groups, input_name="groups")
+        check_consistent_length(codes, groups)
+        n_groups = len(np.unique(groups))
+    if n_groups < 2:
         raise ValueError(
             "groups has one group only, so no training samples remain without it. "
             "Use at least two groups, or groups=None."

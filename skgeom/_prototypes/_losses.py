@@ -51,15 +51,16 @@ class LikelihoodLoss:
         xp = namespace(squared_distances)
         nearest = xp.min(squared_distances, axis=1, keepdims=True)
         offsets = squared_distances - nearest
-        log_all, of_all, log_own, of_own = self._mixtures(offsets, y, scale)
-        derivatives = (of_own - of_all) / (2 * scale)
+        log_all, posteriors, log_own, in_class = self._mixtures(offsets, y, scale)
+        derivatives = (in_class - posteriors) / (2 * scale)
         of_log_scale = -sum_of(derivatives * squared_distances, axis=1)
         losses = log_all - log_own
         if self.representability:
-            *_, log_own, of_own = self._mixtures(squared_distances, y, self.reference)
+            mixtures = self._mixtures(squared_distances, y, self.reference)
+            *_, log_own, in_class = mixtures
             losses = losses - self.representability * log_own
             weight = self.representability / (2 * self.reference)
-            derivatives = derivatives + weight * of_own
+            derivatives = derivatives + weight * in_class
         return losses, derivatives, of_log_scale
 
     def _mixtures(self, squared_distances, y, scale):
@@ -89,10 +90,11 @@ class LikelihoodLoss:
         pull : ndarray of shape (n_samples, n_prototypes)
             Derivatives of the term of representability, which are not negative.
         """
-        _, of_all, _, of_own = self._mixtures(squared_distances, y, scale)
-        size = namespace(size := of_own - of_all).abs(size) / (2 * scale)
-        *_, of_own = self._mixtures(squared_distances, y, self.reference)
-        return of_all, size, self.representability * of_own / (2 * self.reference)
+        _, posteriors, _, in_class = self._mixtures(squared_distances, y, scale)
+        size = abs(in_class - posteriors) / (2 * scale)
+        *_, in_class = self._mixtures(squared_distances, y, self.reference)
+        pull = self.representability * in_class / (2 * self.reference)
+        return posteriors, size, pull
 
 
 class MarginLoss:
@@ -135,17 +137,17 @@ class MarginLoss:
         derivatives = xp.where(rival, repulsion, 0.0)
         return losses, xp.where(nearest, attraction, derivatives), None
 
-    def matter(self, squared_distances, y):
-        """Which squared distances matter, (n, M): the least of either kind.
+    def active_pairs(self, squared_distances, y):
+        """Which squared distances the loss depends on, (n, M): the least of each kind.
 
-        Of some distances, lower bounds may be given. If none of these matters, none
-        would if it were known.
+        Lower bounds may replace some distances. If the loss depends on none of the
+        bounds, it depends on none of these distances.
         """
         nearest, rival = self._nearest(squared_distances, y)
         return nearest | rival
 
     def _nearest(self, squared_distances, y):
-        """Masks (n, M) of the nearest prototype of the class, and of the others."""
+        """Masks (n, M) of the nearest prototypes of the class and of other classes."""
         xp, correct = namespace(squared_distances), self.labels == y[:, None]
         index = xp.arange(correct.shape[1], device=device_of(squared_distances))
         masks = []

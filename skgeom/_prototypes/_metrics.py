@@ -3,7 +3,8 @@
 A metric is a subclass of one of the two kinds of :class:`Metric`:
 
 - :class:`VectorMetric`, where samples and prototypes become vectors (n, p) with
-  Euclidean distances. It needs ``encode`` and ``decode``;
+  Euclidean distances. It needs ``name``, ``encode`` and ``decode``, and ``fit`` and
+  ``_arrays`` if it learns from samples;
 - :class:`MatrixMetric`, for other distances of SPD matrices that do not change if all
   matrices are transformed by one congruence. It needs ``pairs``, which returns
   :class:`MatrixPairs`.
@@ -470,7 +471,7 @@ class MatrixMetric(Metric):
         weights = (weights / xp.sum(weights))[:, None]
         start = xp.sum(weights[..., None] * Z, axis=0)[None, ...]
 
-        # The optimization, of a single matrix, is numpy's.
+        # The optimization, over a single matrix, uses NumPy.
         def cost(point):
             pairs = self.pairs(Z, like(point, Z))
             value = float(xp.sum(weights * pairs.squared_distances))
@@ -592,7 +593,7 @@ class AffineInvariantPairs(MatrixPairs):
         """Compute the squared distances that are lower bounds so far, and matter.
 
         ``matter`` maps squared distances (n, M), or lower bounds of them, to whether
-        they matter. A bound that is replaced by the distance may let others matter.
+        they matter. Replacing a bound by the distance can make other bounds matter.
         """
         xp = namespace(self.Z)
         while xp.any(wanted := matter(self.squared_distances) & ~self._known):

@@ -128,9 +128,8 @@ def class_prototypes(metric, Z, y, weights, counts, rng):
     apart = xp.max(xp.abs(prototypes - prototypes[:1, ...]))
     if apart <= 1e-13 * xp.max(xp.abs(prototypes)):
         warn_user(
-            "The prototypes of all classes start at the same point, so that nothing "
-            "tells them apart: the samples of the classes are the same, or have the "
-            "same mean. Check X and y, or give init.",
+            "The initial prototypes of all classes are equal: the samples of the "
+            "classes are equal, or have equal means. Check X and y, or set init.",
             UserWarning,
         )
     return prototypes
@@ -139,7 +138,8 @@ def class_prototypes(metric, Z, y, weights, counts, rng):
 def _clusters(metric, Z, weights, count, rng):
     """Means of the clusters that k-means finds in the tangent space at the mean.
 
-    scikit-learn's k-means takes arrays of numpy: the vectors are copied to the host.
+    scikit-learn's k-means accepts NumPy arrays, so the vectors are copied to CPU
+    memory.
     """
     mean = metric.mean(Z, weights)
     if count == 1:
@@ -211,8 +211,8 @@ def check_unchanged(name, before, now):
     """Raise ValueError if a parameter differs from the fit that is continued."""
     if now != before:
         raise ValueError(
-            f"To go on learning, a model needs the same {name} as before, {before!r}, "
-            f"but got {now!r}. Fit a new model."
+            f"Training cannot continue with {name}={now!r}, because the model was "
+            f"fitted with {name}={before!r}. Fit a new model."
         )
 
 
@@ -255,11 +255,11 @@ class PrototypeClassifier(
     n_prototypes : int or array-like of shape (n_classes,), default=1
         Number of prototypes of each class, in the order of ``classes_``.
     class_weight : None, "balanced" or dict, default=None
-        Factors of the sample weights in training, for each class.
-        ``"balanced"`` gives all classes equal weight: the sums of their weights become
-        equal, and they are equally probable in training. In ``partial_fit``, the sums
-        include all samples so far. A dict of labels and positive numbers sets the cost
-        of an error in a class: a class of larger weight is predicted more often.
+        Factors of the sample weights of each class in training. With ``"balanced"``,
+        all classes have the same total weight, in ``partial_fit`` over all samples so
+        far, and the same probability in training. A dict of labels and positive numbers
+        sets the cost of an error in a class: a class of larger weight is predicted more
+        often.
     init : "kmeans" or array-like, default="kmeans"
         Initial prototypes: ``"kmeans"``, the mean of the class in the metric or, for
         several prototypes, the means of the k-means clusters in the tangent space at
@@ -269,42 +269,42 @@ class PrototypeClassifier(
         Number of epochs of ``"sgd"``, where each block of Dask data counts as an epoch;
         largest number of iterations of ``"lbfgs"``.
     tol : float, default=0.01
-        ``"lbfgs"`` stops when ten iterations together lower the cost by less than this
-        fraction of it, when the mean loss falls below it, when the gradient falls below
-        this fraction of its norm at the start, or, if it has the Gauss-Newton matrix
-        (``solver``), when one iteration lowers the cost by less than a fiftieth of this
-        fraction. ``"sgd"`` does not use it.
+        ``"lbfgs"`` stops when ten iterations together decrease the cost by less than
+        the fraction ``tol``, when the mean loss is below ``tol``, when the norm of the
+        gradient is below ``tol`` times its initial norm, or, with the Gauss-Newton
+        matrix (see ``solver``), when one iteration decreases the cost by less than the
+        fraction ``tol / 50``. ``"sgd"`` does not use ``tol``.
     warm_start : bool, default=False
         Whether ``fit`` continues from the prototypes of the last fit, with the same
         metric, automatic ``sigma2`` and selected ``representability``; the schedules of
-        ``"sgd"`` begin anew. The samples of earlier fits are not kept: with
-        ``"lbfgs"``, the result is the optimum for the new samples only. Use
-        ``partial_fit`` to learn from a stream of samples.
+        ``"sgd"`` restart. The samples of earlier fits are not kept: with ``"lbfgs"``,
+        the result is the optimum for the new samples only. Use ``partial_fit`` to learn
+        from a stream of samples.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialization of several prototypes and of the order of the
         samples.
     verbose : int, default=0
-        Whether to print the loss of each epoch or iteration, and the selected
+        If positive, prints the loss of each epoch or iteration, and the selected
         ``representability``.
 
     Attributes
     ----------
     prototypes_ : ndarray of shape (n_prototypes_in_all, n, n) or (..., n_features)
-        The prototypes, class by class, complex if the samples are. Predictions use the
-        coordinates of the prototypes: if classes are separable, prototypes may be so
-        far from the samples that the eigenvalues of the matrices are limited by the
-        range of floating-point numbers.
+        The prototypes, class by class, complex if the samples are complex. If classes
+        are separable, prototypes can be so far from the samples that the eigenvalues of
+        these matrices are limited by the range of floating-point numbers. Predictions
+        use coordinates of the prototypes without this limit.
     prototype_labels_ : ndarray of shape (n_prototypes_in_all,)
-        Their classes.
+        The classes of the prototypes.
     is_complex_ : bool
         Whether the matrices of ``fit`` are complex.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     loss_curve_ : ndarray
-        The cost: for ``"lbfgs"`` at the start and after each iteration, the first
-        iteration may be an optimization in the tangent space (``solver``); for
-        ``"sgd"`` the sum of the losses of the samples of each epoch, before their
-        steps. A call of ``partial_fit`` is one more epoch, over its own samples.
+        The cost. For ``"lbfgs"``, the initial cost and the cost after each iteration;
+        the first iteration can be an optimization in the tangent space, see ``solver``.
+        For ``"sgd"``, the sum of the sample losses of each epoch, before the steps.
+        Each call of ``partial_fit`` adds one epoch over its own samples.
     n_iter_ : int
         Number of epochs or iterations, including calls of ``partial_fit``.
     n_features_in_ : int
@@ -327,13 +327,13 @@ class PrototypeClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
-            SPD matrices, for :class:`PLRSQ` and :class:`GLRSQ` also complex Hermitian
-            ones, or the vectors of estimators that accept vectors, which may be sparse;
-            not modified.
+            SPD matrices, which can be complex Hermitian for :class:`PLRSQ` and
+            :class:`GLRSQ`; or vectors, which can be sparse, for :class:`RSLVQ` and
+            :class:`GMLVQ`. Not modified.
         y : array-like of shape (n_samples,)
-            Their classes, at least two.
+            Classes of the samples, at least two.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, not negative; a sample of weight 2 counts as two.
+            Weights of the samples, not negative; a weight of 2 counts a sample twice.
 
         Returns
         -------
@@ -344,17 +344,17 @@ class PrototypeClassifier(
         ------
         ValueError
             If a matrix is not symmetric to 1e-6 of its largest entry, or not positive
-            definite (the message names it and its smallest eigenvalue), if an array is
-            malformed or not finite, if there is one class only, if a class has fewer
-            samples than prototypes, or if parameters do not fit together.
+            definite (the message names the matrix and its smallest eigenvalue), if an
+            array is malformed or not finite, if there is one class only, if a class has
+            fewer samples than prototypes, or if parameters are incompatible.
 
         Warns
         -----
         ConvergenceWarning
             If ``solver="lbfgs"`` does not converge within ``max_iter`` iterations, or
-            stays where it began without being at a minimum.
+            does not improve the initial prototypes although they are not optimal.
         UserWarning
-            If the prototypes of all classes start at the same point.
+            If the initial prototypes of all classes are equal.
         """
         if is_dask(X) and self.solver == "sgd":
             return fit_blocks(self, X, y, sample_weight)
@@ -388,7 +388,7 @@ class PrototypeClassifier(
             return select_temperature(training, learner._held_out_distances)
 
     def _held_out_distances(self, rest, held_out):
-        """Squared distances of samples from prototypes that others determine.
+        """Squared distances of held-out samples from prototypes of the other samples.
 
         The tangent space at the mean of the prototypes is precise enough to determine
         prototypes in a fraction of the time.
@@ -405,7 +405,7 @@ class PrototypeClassifier(
 
     @estimator_method
     def transform(self, X):
-        """Distances from the prototypes.
+        """Compute the distances from the prototypes.
 
         Parameters
         ----------
@@ -472,7 +472,8 @@ class PrototypeClassifier(
         X = self._check_X(X, reset=not continues)
         y = checked_labels(y, X)
         classes = np.unique(y if classes is None else to_numpy(classes))
-        check_two_classes(classes, type(self).__name__)
+        argument = "classes" if announced else "y"
+        check_two_classes(classes, type(self).__name__, argument)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
             self._check_same(classes, counts)
@@ -482,8 +483,8 @@ class PrototypeClassifier(
         if (not announced or isinstance(self.init, str)) and not class_sums.all():
             raise ValueError(
                 f"The class {classes[class_sums.argmin()]} has no sample, or none "
-                "of positive weight. Remove it; for partial_fit, give the first call "
-                "some samples of each class, or init."
+                "of positive weight. Remove it; for partial_fit, pass samples of all "
+                "classes to the first call, or set init."
             )
         if continues:
             return self._continued(X, y, weights, class_sums)
@@ -555,7 +556,7 @@ class PrototypeClassifier(
             label = short.argmax()
             raise ValueError(
                 f"Class {self.classes_[label]} has {present[label]} samples, fewer "
-                f"than its {counts[label]} prototypes. Lower n_prototypes, or give "
+                f"than its {counts[label]} prototypes. Decrease n_prototypes, or set "
                 "init."
             )
 
@@ -686,25 +687,25 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
     Parameters
     ----------
     solver : {"auto", "lbfgs", "sgd"}, default="auto"
-        ``"lbfgs"`` minimizes the cost of all samples together by Riemannian L-BFGS; if
-        the prototypes are all that is learned, from probabilities, it starts from the
-        Gauss-Newton matrix of the cost, for which it keeps a logarithm for each sample
-        and prototype (without it if the logarithms need more than 256 MiB). With
-        ``metric="riemann"``, an optimization in the tangent space comes first, which
-        counts as one iteration; warm starts, and fits with ``n_components``, omit it.
-        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
-        ``batch_size=1``, no step moves a prototype past a sample that attracts it, or
-        increases the distance from a sample that repels it by more than a quarter.
-        ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for SPD matrices with the Euclidean
-        metric, for which ``"lbfgs"`` does not keep prototypes positive definite.
+        ``"lbfgs"`` minimizes the cost of all samples by Riemannian L-BFGS. If the cost
+        is a likelihood and only prototypes are learned, the Gauss-Newton matrix of the
+        cost is the preconditioner, unless its logarithms of all pairs of samples and
+        prototypes require more than 256 MiB. With ``metric="riemann"``, an optimization
+        in the tangent space precedes, which counts as one iteration; warm starts and
+        fits with ``n_components`` omit it. ``"sgd"`` performs stochastic gradient steps
+        (algorithm 1 of the paper). With ``batch_size=1``, no step moves a prototype
+        past a sample that attracts it, or increases the distance from a sample that
+        repels it by more than a quarter. ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for
+        SPD matrices with the Euclidean metric, for which ``"lbfgs"`` does not keep
+        prototypes positive definite.
     learning_rate : "auto" or float, default="auto"
-        :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
-        during ``max_iter`` epochs. ``"auto"`` is, for matrices of size n and
-        :math:`\xi` prototypes a class on average, :math:`n \xi / 100`; with a metric
-        whose distances have a unit, such as the Euclidean one, it is
-        :math:`\sigma^2 / 10`.
+        :math:`\alpha` of ``"sgd"`` before the first epoch. The rate decreases to a
+        hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`n \xi / 100` for
+        matrices of size n and an average of :math:`\xi` prototypes per class, and
+        :math:`\sigma^2 / 10` for metrics whose distances have a unit, such as the
+        Euclidean metric.
     batch_size : int, default=1
-        Number of samples of one step of ``"sgd"``, whose gradients are summed.
+        Number of samples of one step of ``"sgd"``; their gradients are summed.
     shuffle : bool, default=True
         Whether ``"sgd"`` shuffles the samples of each epoch.
     """
@@ -713,35 +714,35 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Take one epoch of stochastic steps over some samples, in a shuffled order.
+        """Perform one epoch of stochastic steps over samples, in a shuffled order.
 
-        The first call, on an object that is not fitted, initializes the prototypes and
-        the metric from its samples, which must then contain each class, unless ``init``
-        is given. The learning rate decreases with the samples, to a hundredth after
-        ``max_iter`` epochs, and the automatic slope of :class:`GLRSQ` grows as long. A
-        call counts as an epoch or, if its samples are fewer than the rows of all
-        prototypes together, as that fraction of one. After ``fit``, the rate and the
-        slope are at their end. Each call adds one to ``n_iter_``, and the sum of the
-        losses of its samples to the end of ``loss_curve_``.
+        The first call on an unfitted object initializes the prototypes and the metric
+        from its samples, which must contain all classes unless ``init`` is given. The
+        learning rate decreases to a hundredth over ``max_iter`` epochs, while the
+        automatic slope of :class:`GLRSQ` increases. A call counts as one epoch or, if
+        it has fewer samples than all prototypes together have rows, as the fraction of
+        both numbers. After ``fit``, rate and slope keep their final values. Each call
+        increases ``n_iter_`` by one, and appends the sum of the losses of its samples
+        to ``loss_curve_``.
 
         The automatic variance of :class:`PLRSQ` and :class:`RSLVQ` is the variance of
-        the samples of all calls about the first prototypes; after ``fit`` it does not
+        the samples of all calls about the initial prototypes; after ``fit`` it does not
         change. The class proportions are estimated from the samples of the last ``fit``
-        and all later calls, and are equal as long as a class has no samples; training
-        shrinks them towards equality, as far as they may differ by chance [1]_.
+        and all later calls, and are equal until all classes have samples. Training
+        shrinks the proportions towards equality, according to their sampling error
+        [1]_.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
-            SPD matrices, or the vectors of estimators that accept them, which may be
-            sparse; not modified.
+            Samples, as in ``fit``; not modified.
         y : array-like of shape (n_samples,)
-            Their classes.
+            Classes of the samples.
         classes : array-like of shape (n_classes,), default=None
-            All classes that will ever occur; needed at the first call if its samples do
-            not have them all.
+            All classes of this and later calls; required in the first call if its
+            samples do not contain all classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, not negative; a sample of weight 2 counts as two.
+            Weights of the samples, not negative; a weight of 2 counts a sample twice.
 
         Returns
         -------
@@ -751,7 +752,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         Raises
         ------
         ValueError
-            If y holds a class that is not in ``classes_``, and as ``fit`` does.
+            If y contains a class that is not in ``classes_``; see also ``fit``.
 
         References
         ----------

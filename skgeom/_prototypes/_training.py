@@ -32,6 +32,9 @@ from skgeom.utils.validation import warn_user
 # Numbers in the matrices of a block of pairs, of which threads take one at a time: ten
 # milliseconds of eigendecompositions. Chosen in `bench_lvq.py fits`.
 _BLOCK = 250_000
+# The same for vectors: with a quarter, fits of ETH-80 take up to 1.5 times as long.
+# Chosen in `bench_lvq.py fits`.
+_VECTOR_BLOCK = 1_000_000
 # Numbers in the matrices, or gradients, of pairs that are kept in memory together,
 # 256 MiB: for the curvature, and as a block of an accelerator. Four times the size of
 # the largest matrices of `bench_lvq.py fits`, with 64 channels.
@@ -113,7 +116,7 @@ class Training:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """The variables that a solver found, and the loss on the way.
+    """The variables that a solver found, and the losses of its iterations.
 
     Attributes
     ----------
@@ -141,7 +144,8 @@ def sample_blocks(n_samples, prototypes):
 
     They do not depend on the number of threads, so neither do sums over them.
     """
-    numbers = _BLOCK if namespace(prototypes) is np else _KEPT
+    numbers = _BLOCK if prototypes.ndim == 3 else _VECTOR_BLOCK
+    numbers = numbers if namespace(prototypes) is np else _KEPT
     return list(gen_batches(n_samples, max(numbers // prod(prototypes.shape), 1)))
 
 
@@ -199,7 +203,7 @@ class PrototypeCost:
         self._training, self._loss = training, loss
         self._scale, self._reduction = scale, reduction
         self._bounds = None
-        if hasattr(loss, "matter") and hasattr(training.metric, "tangent_metric"):
+        if hasattr(loss, "active_pairs") and hasattr(training.metric, "tangent_metric"):
             self._bounds = in_tangent_space(training)
         self._point = None
 
@@ -216,7 +220,7 @@ class PrototypeCost:
             if bounds is not None:
                 bound = bounds.metric.squared_distances(bounds.Z[block, ...], tangents)
                 pairs = training.metric.pairs(Z, prototypes, at_least=bound)
-                pairs.resolve(lambda squared: self._loss.matter(squared, y))
+                pairs.resolve(lambda squared: self._loss.active_pairs(squared, y))
             elif matrix is not None:
                 compared = self._reduction.apply(Z, prototypes, matrix)
                 pairs = training.metric.pairs(*compared)
@@ -373,19 +377,19 @@ def in_tangent_space(training):
 _PRECISE = 0.02
 
 
-def minimize_cost(cost, point, note, settled, **limits):
+def minimize_cost(cost, point, note, least_decrease, **limits):
     """Minimize a cost, with the help of a model of its curvature if it has one.
 
     ``note(point, value)`` is called after each iteration, and ends the optimization if
-    it returns True. With a model of the curvature, the optimization also ends if an
-    iteration decreases the cost by no more than the fraction ``settled`` of it.
+    it returns True. With a model of the curvature, the optimization also ends if the
+    relative decrease of the cost in one iteration is at most ``least_decrease``.
     """
     has_curvature, values = cost.has_curvature(), [np.inf]
 
     def callback(point, value):
         values.append(value)
-        gain = values[-2] - value
-        return note(point, value) or (has_curvature and gain <= settled * abs(value))
+        idle = values[-2] - value <= least_decrease * abs(value)
+        return note(point, value) or (has_curvature and idle)
 
     return minimize(
         cost,
@@ -422,7 +426,7 @@ def fit_lbfgs(
     matrix=None,
     max_iter,
     tol,
-    enough=None,
+    loss_goal=None,
     name,
     report=None,
 ):
@@ -440,7 +444,7 @@ def fit_lbfgs(
         Linear map of the samples, whose matrix is learned as well, and its start.
     max_iter, tol
         As the parameters of the estimators.
-    enough : float or None
+    loss_goal : float or None
         The mean loss at which the optimization ends; None is ``tol``.
     name : str
         The estimator, for messages.
@@ -468,7 +472,9 @@ def fit_lbfgs(
     """
     if reduction is not None:
         training = reduction.training
-    goal = (tol if enough is None else enough) * float(sum_of(training.weights, axis=0))
+    goal = (tol if loss_goal is None else loss_goal) * float(
+        sum_of(training.weights, axis=0)
+    )
     fixed_scale, losses = None if learn_scale else scale, []
 
     def result_at(point):
@@ -650,7 +656,7 @@ def select_weight(training, make_loss, scale, **limits):
     sample, folds = _held_out_samples(training, _MOST_SAMPLES)
     weights = _WEIGHTS.tolist()
     parts = [
-        (_some(sample, folds != fold), _some(sample, folds == fold))
+        (_subset(sample, folds != fold), _subset(sample, folds == fold))
         for fold in range(folds.max() + 1)
     ]
     if not parts:
@@ -669,7 +675,7 @@ def select_weight(training, make_loss, scale, **limits):
                 progress.note(f"search without fold {fold}: loss {value:.6g}")
 
             cost = PrototypeCost(rest, make_loss(weight), scale)
-            options = {"settled": limits["tol"], **limits}
+            options = {"least_decrease": limits["tol"], **limits}
             points[fold] = minimize_cost(cost, points[fold], note, **options).point
             found[folds == fold] = _log_probabilities(held_out, points[fold], scale)
         scores.append(found)
@@ -699,7 +705,7 @@ def select_temperature(training, held_out_distances):
     for fold in np.unique(folds[folds >= 0]):  # of few samples, a fold may have none
         current_progress().note(f"training without fold {fold}")
         own = folds == fold
-        squared = held_out_distances(_some(sample, ~own), _some(sample, own))
+        squared = held_out_distances(_subset(sample, ~own), _subset(sample, own))
         scores[own] = to_numpy(nearest_scores(squared, training.counts))
         found |= own
         if np.count_nonzero(found) >= _FOR_TEMPERATURE:
@@ -709,7 +715,7 @@ def select_temperature(training, held_out_distances):
     return fit_temperature(scores[found], y[found], weights[found])
 
 
-def _some(training, rows):
+def _subset(training, rows):
     """The training with some of its samples, given by a mask or by their numbers."""
     rows = like(np.arange(training.Z.shape[0])[rows], training.y)
     names = "Z", "y", "weights"
@@ -745,5 +751,5 @@ def _held_out_samples(training, most=inf):
     weights = np.bincount(copies.ravel(), to_numpy(training.weights))
     some = slice(None, None, max(ceil(len(rows) / most), 1))
     rows, weights = rows[some], like(weights[some], training.weights)
-    sample = replace(_some(training, rows), weights=weights)
+    sample = replace(_subset(training, rows), weights=weights)
     return sample, held_out_folds(np.arange(len(rows))[:, None], y[rows])

@@ -19,24 +19,24 @@ from skgeom.utils.estimator import substitute_docs
 _SLOPE = 10.0
 
 
-class MarginClassifier:
+class MarginMixin:
     r"""Prototypes that maximize margins, and probabilities by held-out distances.
 
     Parameters
     ----------
     temperature : float or "auto", default="auto"
         T of the class probabilities, in squared units of distance. ``"auto"`` minimizes
-        the log-loss of held-out samples. Training without each fifth of the samples
-        increases the time of ``fit``, at most about sixfold, for more than 5,000
-        samples about twofold, and with ``metric="riemann"`` by about a fifth. A number
-        saves this time; it does not change decisions.
+        the log-loss of held-out samples, which requires one additional training for
+        1,000 samples or more, and up to five for fewer samples (in the tangent space
+        with ``metric="riemann"``). A number saves this time and does not change the
+        predicted classes.
 
     Attributes
     ----------
     temperature_ : float
-        The temperature T. ``partial_fit`` holds out no samples: T is the result of the
-        last ``fit`` or, without any, the mean squared distance of the samples from the
-        nearest prototype of their class at the start.
+        The temperature T. ``partial_fit`` does not select T: it keeps the value of the
+        last ``fit``, or uses the mean squared distance of the samples from the nearest
+        initial prototype of their class.
     """
 
     def _loss(self, training, stochastic, streams=False):
@@ -64,9 +64,9 @@ margin_constraints = {
 @substitute_docs(
     **documented(PrototypeClassifier),
     **documented(StreamingPrototypeClassifier),
-    **documented(MarginClassifier),
+    **documented(MarginMixin),
 )
-class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
+class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
     r"""Generalized learning vector quantization of SPD matrices.
 
     Each class has prototypes. With the squared distance :math:`d_J` of a sample from
@@ -82,25 +82,25 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
     metric : str, default="riemann"
         The geometry of SPD matrices, as in :class:`PLRSQ`.
     slope : "auto" or float, default="auto"
-        The slope s. ``"auto"`` is 10 for ``"lbfgs"``; for ``"sgd"`` it is the number of
-        the epoch, as in the authors' code: in late epochs, the samples close to the
+        The slope s. ``"auto"`` is 10 for ``"lbfgs"``. For ``"sgd"`` it is the number of
+        the epoch, as in the authors' code: in late epochs, samples close to the
         decision boundary have the largest weights.
     class_weight : "balanced", None or dict, default="balanced"
-        Factors of the sample weights in training, for each class. ``"balanced"`` makes
-        the sums of weights of the classes equal, so that a large class does not
-        dominate a small one; in ``partial_fit``, the sums include all samples so far. A
-        dict has labels and positive numbers.
+        Factors of the sample weights of each class in training. With ``"balanced"``,
+        all classes have the same total weight, in ``partial_fit`` over all samples so
+        far, so a large class does not dominate a small class. A dict maps labels to
+        positive numbers.
     {temperature}
     {init}
     {solver}
     {max_iter}
     {tol}
     learning_rate : "auto" or float, default="auto"
-        :math:`\alpha` of ``"sgd"`` before the first epoch, for the slope 1; it falls to
-        a hundredth during ``max_iter`` epochs. ``"auto"`` is n / 100 for SPD matrices
-        of size n; with a metric whose distances have a unit, such as the Euclidean one,
-        it is a tenth of the mean squared distance of the samples from the nearest
-        prototype of their class at the start.
+        :math:`\alpha` of ``"sgd"`` before the first epoch, for the slope 1. The rate
+        decreases to a hundredth over ``max_iter`` epochs. ``"auto"`` is n / 100 for SPD
+        matrices of size n. For metrics whose distances have a unit, such as the
+        Euclidean metric, it is a tenth of the mean squared distance of the samples from
+        the nearest initial prototype of their class.
     {batch_size}
     {shuffle}
     {warm_start}
@@ -124,12 +124,12 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
 
     Notes
     -----
-    Margins are no likelihoods. With the distance :math:`\delta_k` from the nearest
-    prototype of class k, the class probabilities are
+    With the distance :math:`\delta_k` from the nearest prototype of class k, the class
+    probabilities are
 
-    .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / T)
+    .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / T) .
 
-    in which the temperature T is determined by held-out samples (``temperature``).
+    Held-out samples determine the temperature T, because margins are not likelihoods.
 
     References
     ----------
@@ -208,5 +208,5 @@ class GLRSQ(MarginClassifier, StreamingPrototypeClassifier):
             squared_distance = 2 * training.variance
             size = self._n_copies * self.n_features_in_
             rate = training.metric.first_rate(size, squared_distance)
-        # The loss is that many times as steep; the steps are those for slope 1.
+        # The loss is steeper by this factor; the steps are the steps for slope 1.
         return rate / slope

@@ -13,7 +13,7 @@ from skgeom._prototypes._prototype_classifier import (
     documented,
     shared_constraints,
 )
-from skgeom._prototypes.glrsq import MarginClassifier, margin_constraints
+from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
 from skgeom.optim import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
 from skgeom.utils.estimator import substitute_docs
@@ -22,11 +22,11 @@ from skgeom.utils.validation import require_memory
 
 # How much larger than ``tol`` the mean loss may be at which the optimization ends.
 # Chosen on UCI data in `bench_defaults.py`.
-_ENOUGH = 20
+_LOSS_GOAL = 20
 
 
-@substitute_docs(**documented(PrototypeClassifier), **documented(MarginClassifier))
-class GMLVQ(MarginClassifier, PrototypeClassifier):
+@substitute_docs(**documented(PrototypeClassifier), **documented(MarginMixin))
+class GMLVQ(MarginMixin, PrototypeClassifier):
     r"""Generalized matrix learning vector quantization.
 
     GMLVQ learns prototypes w together with a metric, a matrix :math:`\Omega` of unit
@@ -50,23 +50,25 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
     slope : float, default=10
         The slope s of the sigmoid.
     class_weight : None, "balanced" or dict, default=None
-        Factors of the sample weights in training, for each class.
-        ``"balanced"`` makes the sums of their weights equal. A dict has labels and
-        positive numbers.
+        Factors of the sample weights of each class in training. With ``"balanced"``,
+        all classes have the same total weight. A dict maps labels to positive numbers.
     {temperature}
     {init}
     max_iter : int, default=1000
-        Largest number of iterations of Riemannian L-BFGS, which learns prototypes and
-        metric from all samples together.
+        Largest number of iterations of Riemannian L-BFGS, which optimizes prototypes
+        and metric together.
     tol : float, default=1e-3
         The optimization stops when ten iterations together decrease the cost by less
         than the fraction ``tol``, or when the mean loss is below ``20 * tol``: further
         training of the metric would overfit the training samples.
-    {warm_start}
+    warm_start : bool, default=False
+        Whether ``fit`` continues from the prototypes and the metric of the last fit.
+        The samples of earlier fits are not kept: the result is the optimum for the new
+        samples only.
     random_state : int, RandomState instance or None, default=None
-        For the start with several prototypes.
+        Seed of the initialization of several prototypes.
     verbose : int, default=0
-        Whether to print the loss of each iteration.
+        If positive, prints the loss of each iteration.
 
     Attributes
     ----------
@@ -75,15 +77,16 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
     {temperature_}
     omega_ : ndarray of shape (n_components, n_features)
         The matrix :math:`\Omega`. For SPD matrices of size n, the features are the
-        n (n + 1) / 2 entries of the upper triangle, row by row, those off the diagonal
-        times the square root of 2.
+        n (n + 1) / 2 entries of the upper triangle, row by row, with off-diagonal
+        entries multiplied by the square root of 2.
     relevances_ : ndarray of shape (n_features,)
-        The relevance of each feature, the diagonal of :math:`\Omega^\top \Omega`; they
-        add up to one.
+        The relevances of the features, the diagonal of :math:`\Omega^\top \Omega`. The
+        relevances sum to one.
     components_ : ndarray of shape (n_components, n_features)
-        :math:`\Omega` up to a rotation, which changes no distance: its rows are the
-        eigenvectors of :math:`\Omega^\top \Omega`, in falling order, times the roots of
-        the eigenvalues. ``X @ components_[:2].T`` shows most of the distances.
+        :math:`\Omega` up to a rotation, which does not change distances. The rows are
+        the eigenvectors of :math:`\Omega^\top \Omega`, multiplied by the square roots
+        of the eigenvalues, in descending order. ``X @ components_[:2].T`` is the 2-D
+        projection that preserves the distances best.
     {classes_}
     loss_curve_ : ndarray
         The cost at the start and after each iteration.
@@ -181,7 +184,7 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
             **super()._lbfgs_options(training),
             "reduction": reduction,
             "matrix": omega @ axes.T if spanned else omega,
-            "enough": _ENOUGH * self.tol,
+            "loss_goal": _LOSS_GOAL * self.tol,
         }
 
     def _store(self, training, result):
@@ -190,7 +193,7 @@ class GMLVQ(MarginClassifier, PrototypeClassifier):
 
     @property
     def relevances_(self):
-        """Relevance of each feature: the diagonal of Omega' Omega, of sum one."""
+        """Relevance of each feature: the diagonal of Omega' Omega."""
         return sum_of(self.omega_**2, axis=0)
 
     @property

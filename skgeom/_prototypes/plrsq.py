@@ -55,42 +55,39 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     Parameters
     ----------
     sigma2_scale : float, default=1.0
-        Factor of the automatic ``sigma2``, and of the start of ``"learn"``. A grid
-        search over it is independent of the scale of folds and metrics. It has no
-        effect if ``sigma2`` is a number.
+        Factor of the automatic ``sigma2``, and of the initial value of ``"learn"``.
+        Unlike ``sigma2``, the factor is comparable for different folds and metrics, for
+        example in a grid search. It has no effect if ``sigma2`` is a number.
     representability : "auto" or float, default="auto"
         Weight of a term that attracts prototypes to the samples of their class: minus
-        this times the log of their mixture density, :math:`\sum_{l: c_l = y} P(l)
-        \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)` with the automatic value of ``sigma2``,
-        for ``sigma2_scale=1``, as :math:`\sigma_0^2`. If the classes are separable,
-        maximum likelihood without the term moves prototypes farther and farther away. 0
-        is the cost of the paper, which stops the optimization early instead. ``"auto"``
-        is 0 for ``"sgd"``. For ``"lbfgs"``, it is 0.03 with the metrics ``"riemann"``
-        and ``"logdet"``, for which the optimization in each fold takes too long, and is
-        otherwise selected by cross-validation with five folds: of 13 values from 1 to
-        1e-4, the largest whose mean log probability of held-out samples, with classes
-        weighted equally, is not worse than the best one by more than a standard error
-        of their paired differences. For each fold, the prototypes are computed without
-        the held-out samples. The mean of ``"tangent"`` and the covariance of
-        ``"mahalanobis"`` are computed once, from all samples: to compute them for each
-        fold takes more than twice the time of the fit.
+        the log of the mixture density of the class, :math:`\sum_{l: c_l = y} P(l)
+        \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)`, where :math:`\sigma_0^2` is the
+        automatic ``sigma2`` for ``sigma2_scale=1``. Without the term, the likelihood of
+        separable classes has no maximum, because prototypes move to infinity. 0 is the
+        cost of the paper, which stops the optimization early instead. ``"auto"`` is 0
+        for ``"sgd"``. For ``"lbfgs"``, it is 0.03 with the metrics ``"riemann"`` and
+        ``"logdet"``, for which cross-validation is too slow. For all other metrics,
+        cross-validation with five folds selects one of 13 values from 1 to 1e-4: the
+        largest value whose mean log probability of held-out samples, with equal class
+        weights, is within one standard error of the paired differences of the best
+        value. The mean of ``"tangent"`` and the covariance of ``"mahalanobis"`` are
+        computed once, from all samples, because this takes less than half of the time.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
-        Class probabilities for decisions, which the prototypes of a class share
-        equally: ``"uniform"`` is the same for all classes, as in the paper; None and
-        ``"empirical"`` are the proportions of the classes in the training samples; or
-        an array of shape (n_classes,) of sum one, in the order of ``classes_``.
-        Training uses the class proportions of the samples; Bayes' rule replaces them by
-        these probabilities in prediction.
+        Class probabilities in predictions, divided equally among the prototypes of a
+        class: ``"uniform"``, equal for all classes, as in the paper; None and
+        ``"empirical"``, the proportions of the classes in the training samples; or an
+        array of shape (n_classes,) that sums to one, in the order of ``classes_``.
+        Training uses the class proportions of the samples.
 
     Attributes
     ----------
     sigma2_ : float
         The variance that was used last.
     representability_ : float
-        The given or selected weight of the term of representability.
+        The given or selected value of ``representability``.
     representability_scores_ : dict of float
-        For each weight that was tried, the mean log probability of the class of
-        held-out samples. Empty if no weight was selected.
+        The mean log probability of held-out samples for each candidate. Empty if
+        cross-validation did not select the value.
     priors_ : ndarray of shape (n_classes,)
         The class probabilities that were used.
     """
@@ -106,8 +103,8 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         """The loss; sets ``priors_``, ``representability_`` and its scores."""
         if streams and self.sigma2 == "learn" and training.scale is None:
             raise ValueError(
-                "partial_fit does not learn sigma2, whatever the solver. Give a number "
-                "or 'auto'; sigma2='learn' is for fit."
+                "partial_fit does not support sigma2='learn'. Set sigma2 to a number "
+                "or 'auto', or call fit."
             )
         sums = to_numpy(training.class_sums)
         if not sums.all():  # in partial_fit, of classes that have yet to come
@@ -117,7 +114,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         # weights of a dict are costs of errors and not proportions: they are meant to
         # move the boundaries, which a change of priors would undo.
         balanced = self.class_weight == "balanced"
-        sums = without_chance(sums) if streams else sums
+        sums = shrink_towards_equal(sums) if streams else sums
         priors = check_priors("uniform" if balanced else None, sums)
         log_priors = like(prototype_log_priors(priors, training.counts), training.y)
 
@@ -169,18 +166,18 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         is_stochastic = super()._is_stochastic(metric)
         if self.sigma2 == "learn" and is_stochastic:
             raise ValueError(
-                f"sigma2='learn' needs solver='lbfgs', but solver={self.solver!r} with "
-                f"the {metric.name} metric takes stochastic steps. Give a number or "
-                "'auto' as sigma2."
+                f"sigma2='learn' requires solver='lbfgs', but solver={self.solver!r} "
+                f"with the {metric.name} metric uses stochastic steps. Set sigma2 to a "
+                "number or 'auto'."
             )
         return is_stochastic
 
 
-def without_chance(sums):
-    """Sums of classes, drawn towards equal ones as far as they may differ by chance.
+def shrink_towards_equal(sums):
+    """Class sums, shrunk towards equality according to their sampling error.
 
-    The shrinkage of Hausser and Strimmer (2009). Of the first samples of a stream,
-    proportions are mostly chance, which prototypes would make up for.
+    The shrinkage is the estimate of Hausser and Strimmer (2009). The proportions of the
+    first samples of a stream are noisy, and prototypes would adapt to the noise.
     """
     total, even = sums.sum(), sums.mean()
     differences = ((sums - even) ** 2).sum()
@@ -215,32 +212,33 @@ class PLRSQ(LikelihoodClassifier):
     metric : str, default="tangent"
         The geometry of SPD matrices, see the user guide:
 
-        - ``"tangent"``, in which matrices are vectors of the tangent space at the
+        - ``"tangent"``, Euclidean distances in the tangent space at the
           affine-invariant mean of the training samples: affine-invariant, and fast;
         - ``"riemann"``, the affine-invariant metric of the papers;
-        - ``"logdet"``, Stein's divergence: affine-invariant as well, an eighth of the
-          square of ``"riemann"`` nearby, so that a given ``sigma2`` is to be divided
-          by 8;
-        - ``"logeuclid"``, in which the logarithms of the matrices are vectors;
-        - ``"mahalanobis"``, as ``"tangent"``, with the Mahalanobis distance of the
-          shrunken covariance within the classes, a metric learned from the samples;
-        - ``"euclid"``, with prototypes that are kept positive definite by raising
-          eigenvalues below 1e-4 to that value, or to the smallest one of the first
-          samples if that is lower.
+        - ``"logdet"``, Stein's divergence, which is affine-invariant as well. For close
+          matrices it is an eighth of the squared distance of ``"riemann"``, so divide a
+          given ``sigma2`` by 8;
+        - ``"logeuclid"``, Euclidean distances of the logarithms of the matrices;
+        - ``"mahalanobis"``, Mahalanobis distances in the tangent space, with the
+          shrunken within-class covariance of the training samples;
+        - ``"euclid"``, Euclidean distances. Eigenvalues of prototypes below 1e-4, or
+          below the smallest eigenvalue of the first samples if it is lower, are raised
+          to this value, so prototypes remain positive definite.
 
-        ``partial_fit`` and warm starts keep the metric of the first call, which is
-        learned from ``init`` instead if its samples do not have all classes.
+        ``partial_fit`` and warm starts keep the metric of the first call. If the
+        samples of the first call do not contain all classes, ``init`` determines the
+        metric.
     sigma2 : float, "auto" or "learn", default="auto"
-        The variance :math:`\sigma^2`, in squared units of distance: the bandwidth of
-        the assignment. ``"auto"`` is half of the mean squared distance of the samples
-        from the nearest prototype of their class at the start. ``"learn"`` starts there
-        and is learned together with the prototypes by ``solver="lbfgs"``.
+        The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is half
+        of the mean squared distance of the samples from the nearest initial prototype
+        of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the variance
+        together with the prototypes, starting from the value of ``"auto"``.
     {sigma2_scale}
     {representability}
     n_components : int or None, default=None
-        If given, samples become :math:`F^\top X F` of this size, with orthonormal
-        columns F: a basis of the subspace in which the class means differ most. F is
-        complex, and its transpose the conjugate one, if X is.
+        If given, samples are reduced to :math:`F^\top X F` of this size, where the
+        orthonormal columns of F span the subspace in which the class means differ most.
+        If X is complex, F is complex, and :math:`F^\top` is the conjugate transpose.
     {priors}
     {class_weight}
     {init}
@@ -261,8 +259,7 @@ class PLRSQ(LikelihoodClassifier):
     {is_complex_}
     {sigma2_}
     metric_shrinkage_ : float
-        With ``metric="mahalanobis"``, the shrinkage of the covariance within the
-        classes.
+        With ``metric="mahalanobis"``, the shrinkage of the within-class covariance.
     components_ : ndarray of shape (n_components, n)
         The rows of :math:`F^\top`, if ``n_components`` is given.
     {representability_}
@@ -371,8 +368,8 @@ class PLRSQ(LikelihoodClassifier):
         if len(labels) < len(self.classes_):
             missing = np.setdiff1d(np.arange(len(self.classes_)), labels)[0]
             raise ValueError(
-                f"Class {self.classes_[missing]} has no sample; n_components needs "
-                "some of each class at the start."
+                f"Class {self.classes_[missing]} has no sample; with n_components, the "
+                "first call requires samples of all classes."
             )
         is_complex = self._n_copies == 2
         filters = discriminative_subspace(X, y, weights, self.n_components, is_complex)

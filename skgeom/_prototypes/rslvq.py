@@ -17,8 +17,9 @@ from skgeom.utils.estimator import substitute_docs
 class RSLVQ(LikelihoodClassifier):
     r"""Robust soft learning vector quantization, with Euclidean distances.
 
-    Each class has prototypes, the centers of Gaussian densities of one variance
-    :math:`\sigma^2`, that maximize the probability of the classes of the samples [2]_:
+    Each class has prototypes, the centers of Gaussian densities with a common variance
+    :math:`\sigma^2`. The prototypes maximize the class probabilities of the training
+    samples [2]_:
 
     .. math::
 
@@ -26,18 +27,19 @@ class RSLVQ(LikelihoodClassifier):
        p(y \mid x) \propto \sum_{l: c_l = y} P(l)
        \exp\left(-\frac{\|x - w_l\|^2}{2 \sigma^2}\right).
 
-    The samples are vectors, or SPD matrices, whose prototypes are kept positive
-    definite by raising eigenvalues below 1e-4 to that value (section 6.1.5 of [1]_), or
-    to the smallest one of the first samples if that is lower.
+    The samples are vectors, or SPD matrices. Eigenvalues of prototypes of SPD matrices
+    below 1e-4 (section 6.1.5 of [1]_), or below the smallest eigenvalue of the first
+    samples if it is lower, are raised to this value, so prototypes remain positive
+    definite.
 
     Parameters
     ----------
     {n_prototypes}
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is half of the
-        mean squared distance of the samples from the nearest prototype of their class
-        at the start. ``"learn"`` starts there and is learned together with the
-        prototypes by ``solver="lbfgs"``.
+        mean squared distance of the samples from the nearest initial prototype of their
+        class. With ``"learn"``, ``solver="lbfgs"`` optimizes the variance together with
+        the prototypes, starting from the value of ``"auto"``.
     {sigma2_scale}
     {representability}
     {priors}
@@ -47,8 +49,8 @@ class RSLVQ(LikelihoodClassifier):
     {max_iter}
     {tol}
     learning_rate : "auto" or float, default="auto"
-        :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
-        during ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10`.
+        :math:`\alpha` of ``"sgd"`` before the first epoch. The rate decreases to a
+        hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10`.
     {batch_size}
     {shuffle}
     {warm_start}

@@ -7,7 +7,12 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
+from skgeom.utils.estimator import (
+    BaseEstimator,
+    estimator_method,
+    naming,
+    validate_data,
+)
 from skgeom.utils.validation import check_array, checked_labels
 
 
@@ -76,13 +81,15 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ValueError
             If y is malformed, or if the clusterer does not accept X.
         """
-        validate_data(self, X, skip_check_array=True)
-        X = check_array(
+        samples = check_array(
             X, input_name="X", dtype=np.float64, ensure_2d=False, allow_nd=True
         )
-        self.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
-        self.clusterer_ = clone(self.clusterer).fit(X)
-        clusters = self.clusterer_.predict(X)
+        validate_data(self, X, skip_check_array=True)
+        labels = checked_labels(y, samples)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        with naming("X"):
+            self.clusterer_ = clone(self.clusterer).fit(samples)
+        clusters = self.clusterer_.predict(samples)
         self.clusters_, positions = np.unique(clusters, return_inverse=True)
         counts = contingency_matrix(positions, codes)
         self.cluster_labels_ = self.classes_[counts.argmax(axis=1)]
@@ -106,7 +113,8 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         samples = check_array(
             X, input_name="X", dtype=np.float64, ensure_2d=False, allow_nd=True
         )
-        clusters = self.clusterer_.predict(samples)
+        with naming("X"):
+            clusters = self.clusterer_.predict(samples)
         validate_data(self, X, skip_check_array=True, reset=False)
         positions = np.searchsorted(self.clusters_, clusters)
         positions = positions.clip(max=len(self.clusters_) - 1)

@@ -119,7 +119,7 @@ class GeneralizedEigenvectors(LinearProjection):
                 f"n_components={self.n_components} exceeds the number of ordered pairs "
                 f"of classes, {len(pairs)}. Use at most {len(pairs)}."
             )
-        space = space_of(X, centred=False)
+        space = space_of(X, centered=False)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         moments = _second_moments(space.samples / scale, codes)
         bases = [self._whitening(moment, k) for k, moment in enumerate(moments)]
@@ -143,7 +143,7 @@ class GeneralizedEigenvectors(LinearProjection):
         variance = self.regularization * np.trace(moment) / self.n_features_in_
         basis = whitening_basis(moment + variance * np.eye(len(moment)))
         if basis.shape[1] < len(moment):
-            remedy = "All its samples are zero."
+            remedy = "Its values in X are zero, or tiny compared with the largest one."
             if moment.any():
                 remedy = (
                     "Increase regularization, or remove features that depend on others."

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from skgeom.geometry import logm, mean_affine_invariant, sqrtm
 from skgeom.optim import CONSTRAINTS, minimize
-from skgeom.utils.estimator import BaseEstimator, estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method, naming
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import check_spd_samples, warn_user
 
@@ -135,7 +135,8 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         inverse_root = np.linalg.inv(sqrtm(self.mean_))
         whitened = inverse_root @ X @ inverse_root
         whitened = (whitened + whitened.mT) / 2
-        result = self._optimize(whitened)
+        with naming("X"):
+            result = self._optimize(whitened)
         self.objective_ = -result.cost
         self.n_iter_ = max(result.n_iter, 1)  # as scikit-learn wants it
         differ = np.ptp(X, axis=0).any()  # otherwise there is nothing to find

@@ -137,7 +137,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             is not.
         """
         X, codes = self._validate(X, y)
-        space = space_of(X, centred=True, n_least=self.n_components)
+        space = space_of(X, centered=True, n_least=self.n_components)
         X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         within, mixture = self._scatters(X / scale, codes)
@@ -190,8 +190,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             )
         if not within.any():
             raise ValueError(
-                "X does not vary within the classes: the samples of each are all the "
-                "same."
+                "X does not vary within the classes: all samples of each class are "
+                "equal."
             )
         # In these coordinates the mixture S_w + S_b is the identity, so the eigenvalues
         # of S_w are 1 / (1 + ratio).
@@ -217,7 +217,7 @@ def _affinity(X, n_neighbors):
     if n_neighbors is None or len(X) == 1:
         return np.ones((len(X), len(X)))
     squares = squareform(pdist(X, "sqeuclidean"))
-    k = min(n_neighbors, len(X) - 1)  # in position 0 is the sample itself
+    k = int(min(n_neighbors, len(X) - 1))  # in position 0 is the sample itself
     scales = np.sqrt(np.partition(squares, k, axis=1)[:, k])
     products = np.outer(scales, scales)
     # Where a scale is zero, the nearest samples are copies, at a distance of zero: they

@@ -84,8 +84,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     Notes
     -----
     Views of the same object are similar. Split by ``group`` to test on new objects. In
-    [2]_, 21 views of every object are for training and the remaining 20 views for the
-    test.
+    [2]_, 21 views of every object are used for training and 20 views for the test.
 
     References
     ----------
@@ -165,7 +164,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
         - ``target``, ndarray of shape (576,), int: the movement, 0 to 3;
         - ``target_names``, list of str: left hand, right hand, feet and tongue;
         - ``test``, ndarray of shape (576,), bool: True for trials of the second day,
-          which are for evaluation;
+          which are used for evaluation;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray

@@ -45,7 +45,7 @@ def local_file(name):
 
 
 def put_into(contents):
-    """Sentence that tells the user to put ``contents`` into the folder SKGEOM_DATA."""
+    """Instruction to put ``contents`` into the folder SKGEOM_DATA."""
     folder = os.environ.get("SKGEOM_DATA", "not set")
     return (
         f"Put {contents} into the folder that the environment variable SKGEOM_DATA "

@@ -168,7 +168,7 @@ class _Points(NamedTuple):
         return cls(offset, scale, fibre, left[:, :m], left[:, m], sinh, right, value)
 
     def replace(self, mask, others):
-        """Take the others where the mask is set."""
+        """Replace the entries where the mask is set."""
         for array, other in zip(self[2:], others[2:], strict=True):
             array[mask] = other[mask]
 
@@ -253,7 +253,7 @@ def _descend(offset, scale, fibre, tol):
     """
     points = _Points.evaluate(offset, scale, fibre)
     result, fibres = np.empty((4, len(scale))), np.empty_like(fibre)
-    left = np.arange(len(scale))  # the pairs whose search goes on
+    left = np.arange(len(scale))  # the pairs that have not converged
     radius, last = np.ones(len(scale)), np.zeros(len(scale), dtype=bool)
     for _ in range(MAX_ITERATIONS):
         model = _Model(points)

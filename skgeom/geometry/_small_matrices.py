@@ -95,6 +95,7 @@ def _invert_lower(factors):
     for j in range(len(factors)):
         np.divide(1, factors[j, j], out=factors[j, j])
         for i in range(j + 1, len(factors)):
-            # Row i of the factor is still its own, columns before j apart.
+            # Row i of the factor still contains its own values, except for columns
+            # before j.
             done = np.einsum("a...,a...", factors[i, j:i], factors[j:i, j])
             factors[i, j] = -done / factors[i, i]

@@ -14,6 +14,10 @@ from skgeom.objectives._class_distances import StudentT
 from skgeom.objectives._class_distances import find_distance as find_distance
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
 from skgeom.objectives._pairwise import ProjectedClasses as ProjectedClasses
+from skgeom.objectives._pairwise import (
+    StructuredCovariances as StructuredCovariances,
+)
+from skgeom.objectives._pairwise import plus_outer_products as plus_outer_products
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
 
 __all__ = ["StudentT"]

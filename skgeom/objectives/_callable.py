@@ -116,8 +116,8 @@ class _CalledDistance(Distance):
         if not np.allclose(swapped, values, rtol=1e-6, atol=atol):
             raise ValueError(
                 f"The distance {self._parent.name} must be symmetric, but it changes "
-                "when the two classes are exchanged, so that the result would depend "
-                "on the order of the labels. Take the sum of both directions."
+                "when the two classes are exchanged, so the result would depend on "
+                "the order of the labels. Return the sum of both directions."
             )
         self._parent.known_symmetric = True
 
@@ -127,8 +127,8 @@ class _CalledDistance(Distance):
             pair = np.flatnonzero(wrong)[0]
             raise ValueError(
                 f"The derivative of the distance {self._parent.name} is not finite for "
-                f"the classes of index {i[pair]} and {j[pair]}. A square root has "
-                "none where two classes coincide: add a small positive number "
+                f"the classes of index {i[pair]} and {j[pair]}. A square root has no "
+                "derivative where two classes coincide: add a small positive number "
                 "under it."
             )
 
@@ -248,6 +248,6 @@ def _check_signature(function):
         signature.bind(*range(4))
     except TypeError as error:
         raise TypeError(
-            f"The distance {name} must take four arguments, means_a, covariances_a, "
-            f"means_b and covariances_b, but it takes {signature}: {error}."
+            f"The distance {name} must accept four arguments, means_a, covariances_a, "
+            f"means_b and covariances_b, but it accepts {signature}: {error}."
         ) from None

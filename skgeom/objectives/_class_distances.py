@@ -78,8 +78,8 @@ class Distance(DistanceTraits):
     def by_class(self, i, j, of_i, of_j, of_mean=None):
         """Sum arrays of pairs, (p, ...), over the pairs of each class, to (c, ...).
 
-        ``of_mean`` has the gradients, (p, m), of the mean of class i, if these are the
-        negative ones of class j, and of_i and of_j do not contain them.
+        ``of_mean`` are gradients, (p, m), with respect to the mean of class i; those of
+        class j are their negatives. Without it, ``of_i`` and ``of_j`` contain both.
         """
         if of_mean is not None:
             of_i = np.concatenate([of_i, of_mean[..., None]], axis=-1)
@@ -506,12 +506,12 @@ class StudentT(DistanceTraits):
     Parameters
     ----------
     df : float
-        Degrees of freedom :math:`\nu`, at least 1, the Cauchy distribution.
+        Degrees of freedom :math:`\nu`, at least 1 (the Cauchy distribution).
 
     Attributes
     ----------
     df : float
-        Degrees of freedom :math:`\nu`, at least 1, the Cauchy distribution.
+        Degrees of freedom :math:`\nu`.
 
     Raises
     ------
@@ -606,7 +606,7 @@ def find_distance(distance, registry):
         return registry[distance]
     if isinstance(distance, type):
         raise TypeError(
-            f"distance is the class {distance.__name__}; give an object of it, such as "
+            f"distance is the class {distance.__name__}; pass an object, such as "
             f"{distance.__name__}(3)."
         )
     if isinstance(distance, DistanceTraits):

@@ -11,16 +11,19 @@ from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
-from sklearn.utils import check_random_state
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from sklearn.utils import check_random_state, gen_batches
 
 from skgeom.utils.array_api import (
     float_dtype,
     in_double,
     like,
     namespace,
+    on_host,
     to_numpy,
 )
 from skgeom.utils.threads import map_threads
+from skgeom.utils.validation import check_array, check_semidefinite, check_symmetric
 
 # Size in numbers of the blocks of classes that several threads project
 # (benchmarks/bench_many_classes.py).
@@ -46,6 +49,202 @@ _PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 _PAIRS_OF_MEAN = 2**19
 
 
+class StructuredCovariances:
+    r"""Covariances that are block-diagonal, or low rank plus diagonal, never formed.
+
+    Class i has the covariance :math:`\Phi_i = D_i + A_i^\top A_i`. An index selects
+    some of the classes; an integer, or the mean, is a single matrix, which multiplies
+    filters as an array does.
+
+    Parameters
+    ----------
+    diagonal : array-like of shape (c, n) or (c, n_blocks, d, d)
+        The diagonal of :math:`D_i`, or the blocks on it, with n = n_blocks * d.
+    factors : array-like of shape (c, r, n), default=None
+        The rows of :math:`A_i`, not copied if they are C-contiguous in float64.
+    """
+
+    def __init__(self, diagonal, factors=None):
+        options = {"dtype": np.float64, "allow_nd": True}
+        blocks = check_array(on_host(diagonal), input_name="diagonal", **options)
+        if blocks.ndim == 2:
+            blocks = blocks[:, :, None, None]
+        check_symmetric(blocks, "diagonal")
+        n_classes, size = len(blocks), blocks.shape[-1]
+        n_features = int(np.prod(blocks.shape[1:-1]))
+        rows = np.empty((n_classes, 0, n_features))
+        if factors is not None:
+            rows = check_array(on_host(factors), input_name="factors", **options)
+        fits = rows.shape == (n_classes, *rows.shape[1:2], n_features)
+        if blocks.ndim != 4 or not fits:
+            raise ValueError(
+                "diagonal must have shape (n_classes, n_features) or (n_classes, "
+                "n_blocks, d, d), and factors (n_classes, r, n_features), but their "
+                f"shapes are {np.shape(diagonal)} and {rows.shape}."
+            )
+        # Of variances, the smallest one suffices.
+        few = blocks.reshape(-1, size, size) if size > 1 else blocks.min((0, 1))[None]
+        check_semidefinite(few, "diagonal", "covariance of a block")
+        # Class i is blocks[i] plus the sum of weights[i, j] times the outer product of
+        # row j with itself. All classes share the rows, and so does their mean.
+        self._blocks = (blocks + blocks.mT) / 2
+        self._rows = [rows.reshape(-1, n_features)]
+        self._weights = np.repeat(np.eye(n_classes), rows.shape[1], axis=1)
+
+    def _with(self, blocks, weights, rows=()):
+        """Matrices of these blocks and weights, with the same and more rows."""
+        other = copy(self)
+        other._blocks, other._weights = blocks, weights
+        other._rows = [*self._rows, *rows]
+        return other
+
+    @property
+    def shape(self):
+        """Shape of the array that is not formed."""
+        *batch, n_blocks, size, _ = self._blocks.shape
+        return *batch, n_blocks * size, n_blocks * size
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, classes):
+        return self._with(self._blocks[classes], self._weights[classes])
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError(
+            f"Structured covariances of shape {self.shape} cannot become an array. "
+            "SQFA and SecondMomentSQFA.fit_statistics accept them if regularization is "
+            "a number. With more than 1,000 features, use a positive number, the name "
+            "of an init, and no groups of orthonormal filters. For other methods, use "
+            "the statistics of features, statistics.project(filters)."
+        )
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        """Products ``array @ self``; NumPy has no other operation."""
+        if ufunc is not np.matmul:
+            return self.__array__()
+        return (self @ inputs[0].T).T
+
+    def mean(self, weights):
+        """The weighted mean over the classes, a single matrix."""
+        blocks = np.tensordot(weights, self._blocks, axes=1)
+        return self._with(blocks, weights @ self._weights)
+
+    def plus(self, rows, weights):
+        """The sum with weighted outer products of rows with themselves."""
+        weights = np.concatenate([self._weights, weights], axis=-1)
+        return self._with(self._blocks, weights, [rows])
+
+    def plus_identity(self, variance):
+        """The sum with a multiple of the identity."""
+        identity = np.eye(self._blocks.shape[-1])
+        return self._with(self._blocks + variance * identity, self._weights)
+
+    def diagonal(self):
+        """The diagonal of a single matrix, as for an array."""
+        found = np.diagonal(self._blocks, axis1=-2, axis2=-1).reshape(-1)
+        for rows, weights in self._parts(self._weights):
+            found = found + np.einsum("j,jn,jn->n", weights, rows, rows)
+        return found
+
+    def trace(self):
+        """The trace of a single matrix, as for an array."""
+        return self.diagonal().sum()
+
+    def __matmul__(self, filters):
+        """The product of a single matrix with filters."""
+        inner = self._weights[:, None] * self._inner(filters)
+        return self._add_outer(_blocks_times(self._blocks, filters), inner)
+
+    def forms(self, filters):
+        """``filters.T @ self @ filters``, and a function of the sum of the products.
+
+        The function maps weights of shape (c, m, m) to the sum over the classes of
+        ``self[i] @ filters @ weights[i]``, of shape (n, m).
+        """
+        halves, inner = _blocks_times(self._blocks, filters), self._inner(filters)
+        weighted = self._weights[..., None] * inner
+
+        def weighted_sum(weights):
+            of_blocks = np.tensordot(halves, weights, axes=([0, 2], [0, 1]))
+            return self._add_outer(of_blocks, (weighted @ weights).sum(axis=0))
+
+        return filters.T @ halves + inner.T @ weighted, weighted_sum
+
+    def project(self, basis):
+        """``basis.T @ self @ basis``, with the blocks of one class at a time."""
+        inner = self._inner(basis)
+        found = inner.T @ (self._weights[..., None] * inner)
+        for k, blocks in enumerate(self._blocks):
+            found[k] += basis.T @ _blocks_times(blocks, basis)
+        return found
+
+    def roots(self):
+        """A factor L of a single matrix, L L' = self, and its inverse, as operators.
+
+        The matrix is C C' + A' A, with the Cholesky factors C of the blocks. With
+        V = C^-1 A', L = C (I + V V')^(1/2): the eigenvectors of the small matrix V' V
+        determine the root and its inverse.
+        """
+        n, scales = len(self), np.sqrt(self._weights)[:, None]
+        factors = np.linalg.cholesky(self._blocks)
+        factor, inverse = (
+            _operator(partial(_blocks_times, f), partial(_blocks_times, f.mT), n, n)
+            for f in (factors, np.linalg.inv(factors))
+        )
+        v = inverse @ _operator(
+            lambda x: self._add_outer(np.zeros((n, x.shape[1])), scales * x),
+            lambda x: scales * self._inner(x),
+            n,
+            len(scales),
+        )
+        gram = np.eye(len(scales))
+        for batch in gen_batches(len(gram), 64):
+            gram[:, batch] = v.T @ (v @ gram[:, batch])
+        squares, axes = np.linalg.eigh(gram)
+        roots = np.sqrt(1 + np.maximum(squares, 0))
+        first, second = (
+            v @ aslinearoperator((axes * values) @ axes.T) @ v.T
+            for values in (1 / (1 + roots), 1 / (roots + roots**2))
+        )
+        return factor + factor @ first, inverse - second @ inverse
+
+    def _parts(self, values):
+        """The arrays of rows, each with its part of values for all rows."""
+        ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
+        return zip(self._rows, np.split(values, ends), strict=True)
+
+    def _inner(self, filters):
+        return np.concatenate([rows @ filters for rows in self._rows])
+
+    def _add_outer(self, products, inner):
+        for rows, part in self._parts(inner):
+            products += rows.T @ part
+        return products
+
+
+def _blocks_times(blocks, filters):
+    """Block-diagonal matrices, (..., b, d, d), times filters, (b d, m)."""
+    *batch, n_blocks, size, _ = blocks.shape
+    if size == 1:
+        return blocks[..., 0] * filters
+    products = blocks @ filters.reshape(n_blocks, size, filters.shape[1])
+    return products.reshape(*batch, *filters.shape)
+
+
+def _operator(product, transposed, *shape):
+    """An operator that multiplies columns."""
+    both = {"matmat": product, "rmatmat": transposed, "rmatvec": transposed}
+    return LinearOperator(shape, product, dtype=float, **both)
+
+
+def plus_outer_products(matrix, rows, weights):
+    """An array or structured covariances, plus weighted outer products of rows."""
+    if isinstance(matrix, StructuredCovariances):
+        return matrix.plus(rows, weights)
+    return matrix + (rows.T * weights) @ rows
+
+
 class ProjectedClasses:
     r"""Means and covariances of the features of some classes.
 
@@ -60,7 +259,7 @@ class ProjectedClasses:
     ----------
     means : array of shape (c, n)
         Class means :math:`\gamma_i`.
-    covariances : array of shape (c, n, n)
+    covariances : array of shape (c, n, n), or StructuredCovariances
         Class covariances :math:`\Phi_i`; not copied if C-contiguous.
     regularization : float
         :math:`\sigma^2`, in squared units of the data.
@@ -72,9 +271,10 @@ class ProjectedClasses:
         self._xp = namespace(covariances)
         of_numpy = self._xp is np
         self.means = to_numpy(means)
-        self.covariances = (
-            np.ascontiguousarray(covariances) if of_numpy else covariances
-        )
+        self._is_structured = isinstance(covariances, StructuredCovariances)
+        if of_numpy and not self._is_structured:
+            covariances = np.ascontiguousarray(covariances)
+        self.covariances = covariances
         self.regularization = regularization
         self.parallel = parallel and of_numpy
         # Chosen once, because choosing the library takes as long as a small product.
@@ -84,9 +284,12 @@ class ProjectedClasses:
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
-        columns = like(basis, self.covariances, self.covariances.dtype)
-        products = self._by_blocks(lambda part: columns.T @ (part @ columns))
-        covariances = in_double(namespace(products[0]).concat(products))
+        if self._is_structured:
+            covariances = self.covariances.project(basis)
+        else:
+            columns = like(basis, self.covariances, self.covariances.dtype)
+            products = self._by_blocks(lambda part: columns.T @ (part @ columns))
+            covariances = in_double(namespace(products[0]).concat(products))
         return (
             self.means @ basis,
             np.asarray(to_numpy(covariances), dtype=np.float64),
@@ -99,30 +302,36 @@ class ProjectedClasses:
         The function maps gradients of these shapes, the latter symmetric, to the
         gradient with respect to the filters, (n, m).
         """
-        xp, double = self._xp, self._double
-        n_classes, n_features = self.means.shape
-        n_filters = filters.shape[1]
-        rows = self._to_device(filters.T, dtype=self.covariances.dtype)
-        # One pass over the covariances, which is nearly all of the cost: (m, c n), as
-        # products of few rows, since the covariances are symmetric.
-        halves = self._by_blocks(
-            lambda part: rows @ xp.reshape(part, (-1, n_features)).T
-        )
-        half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
-        by_class = xp.reshape(half, (n_filters, n_classes, n_features))
-        by_class = xp.permute_dims(by_class, (1, 0, 2))
-        products = by_class @ self._to_device(filters, dtype=double)
-        covariances = np.asarray(self._to_cpu(products), dtype=np.float64)
+        if self._is_structured:
+            covariances, weighted_sum = self.covariances.forms(filters)
+        else:
+            xp, double = self._xp, self._double
+            n_classes, n_features = self.means.shape
+            n_filters = filters.shape[1]
+            rows = self._to_device(filters.T, dtype=self.covariances.dtype)
+            # One pass over the covariances, which is nearly all of the cost: (m, c n),
+            # as products of few rows, since the covariances are symmetric.
+            halves = self._by_blocks(
+                lambda part: rows @ xp.reshape(part, (-1, n_features)).T
+            )
+            half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
+            by_class = xp.reshape(half, (n_filters, n_classes, n_features))
+            by_class = xp.permute_dims(by_class, (1, 0, 2))
+            products = by_class @ self._to_device(filters, dtype=double)
+            covariances = np.asarray(self._to_cpu(products), dtype=np.float64)
+
+            def weighted_sum(weights):
+                # The sum over the classes of weights @ by_class, as one product.
+                weights = weights.transpose(1, 2, 0).reshape(n_filters, -1)
+                weights = self._to_device(weights, dtype=double)
+                summed = self._to_cpu(weights @ xp.reshape(half, (-1, n_features)))
+                return np.asarray(summed, dtype=np.float64).T
+
         covariances = (covariances + covariances.mT) / 2
-        covariances += self.regularization * np.eye(n_filters)
+        covariances += self.regularization * np.eye(filters.shape[1])
 
         def pull_back(of_means, of_covariances):
-            # The sum over the classes of of_covariances @ by_class, as one product.
-            weights = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
-            weights = self._to_device(weights, dtype=double)
-            of_filters = self._to_cpu(weights @ xp.reshape(half, (-1, n_features)))
-            of_filters = np.asarray(of_filters, dtype=np.float64)
-            return 2 * of_filters.T + self.means.T @ of_means
+            return 2 * weighted_sum(of_covariances) + self.means.T @ of_means
 
         return self.means @ filters, covariances, pull_back
 
@@ -315,7 +524,8 @@ class MeanPairwiseDistance:
         if self.squared:
             return values**2, 2 * values
         # At zero the root has no gradient. Two classes that coincide are a minimum of
-        # their distance, so that zero, a subgradient, leaves the ascent to the others.
+        # their distance, so the subgradient zero lets the other pairs determine the
+        # ascent.
         roots = np.sqrt(values)
         slopes = np.zeros_like(roots)
         np.divide(0.5, roots, out=slopes, where=roots > 0)

@@ -80,7 +80,7 @@ def minimize_in_batches(
                 point = manifold.retraction(point, -step / np.sqrt(size) * gradient)
         n_epochs += 1
         if callback is not None and callback(point, np.mean(values[-n_batches:])):
-            reason, converged = "The callback asked to stop.", True
+            reason, converged = "The callback stopped the optimization.", True
             break
         if len(values) < _STEPS_PER_ROUND:
             continue
@@ -103,5 +103,5 @@ def _evaluate(value_and_gradient, manifold, point, rows=None):
     gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)
     norm = manifold.norm(point, gradient)
     if not np.isfinite(value + norm):
-        raise StartError("The objective is not finite at the start or on the way.")
+        raise StartError("The objective is not finite.")
     return value, gradient, norm

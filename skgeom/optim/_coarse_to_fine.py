@@ -193,12 +193,13 @@ def _best_start(ascend, starts, label, tol):
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
-            "singular. Increase regularization, or use a different init."
+            "singular. Increase regularization, or use another init."
         )
     best = min(runs, key=attrgetter("cost"))
     values = [-run.cost for run in runs]
     if tol < loose:
-        best = ascend(label + "best start", best.point, tol, before=best)
+        with suppress(StartError):  # by rounding; it was finite before
+            best = ascend(label + "best start", best.point, tol, before=best)
     return best, values
 
 

@@ -33,7 +33,8 @@ _PATIENCE = 5
 # (benchmarks/bench_lvq.py).
 _LONGER = 4.0
 
-# Least curvature of a pair, relative to the gradient norm times the squared step
+# Least product of a step and its gradient change, relative to the product of the norms
+# of step and gradient: the rule does not depend on the unit of points or costs
 # (benchmarks/bench_optimizers.py).
 _LEAST_CURVATURE = 1e-6
 
@@ -170,7 +171,7 @@ class RiemannianLBFGS:
                 seconds, iteration, gradient_norm, step_size, evaluations
             )
             # At the rounding floor, the line search accepts changes of the cost that
-            # are within rounding, and iterations could go on for ever.
+            # are within rounding, and iterations could continue forever.
             idle += 1
             if cost < least_cost - rounding(cost):
                 least_cost, idle = cost, 0
@@ -318,7 +319,7 @@ class _History:
         least = _LEAST_CURVATURE * manifold.norm(point, gradient)
         for s, y in pairs:
             curvature = inner(s, y)
-            if least * inner(s, s) < curvature < np.inf:
+            if least * np.sqrt(inner(s, s)) < curvature < np.inf:
                 self._pairs.append((s, y, curvature))
 
     def direction(self, point, gradient, first=None):

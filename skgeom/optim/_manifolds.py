@@ -162,7 +162,7 @@ class AffineInvariant(_Manifold):
 
 
 def _spectra(point, matrices):
-    """Factors of SPD matrices, and the spectra of others in their coordinates."""
+    """Factors of SPD matrices, and spectra of other matrices in their coordinates."""
     factor = np.linalg.cholesky(point)
     inverse = np.linalg.inv(factor)
     return factor, inverse, *np.linalg.eigh(inverse @ matrices @ inverse.mT)
@@ -205,7 +205,7 @@ class Product(_Manifold):
 class TangentVector(list):
     """A tangent vector of a product, a part for each manifold, with its arithmetic."""
 
-    __array_ufunc__ = None  # numpy's numbers leave the product with a vector to it
+    __array_ufunc__ = None  # NumPy scalars leave products with vectors to the vectors
 
     def __add__(self, other):
         return TangentVector(a + b for a, b in zip(self, other, strict=True))
@@ -280,7 +280,7 @@ class RotationQuotient(Sphere):
     ----------
     *shape : int
         The shape (n, m) of filters.
-    metric : ndarray of shape (n, n)
+    metric : ndarray of shape (n, n), or StructuredCovariances
         A symmetric positive definite matrix, such as the covariance of the features: a
         step then changes the outputs of the filters equally in all directions.
     """
@@ -289,6 +289,9 @@ class RotationQuotient(Sphere):
 
     def __init__(self, *shape, metric):
         super().__init__(*shape)
+        if not isinstance(metric, np.ndarray):
+            self._factor, self._inverse = metric.roots()
+            return
         self._factor = np.linalg.cholesky(metric)
         # By numpy, since scipy's BLAS has threads that would compete with numpy's: the
         # inverse of a triangle there costs twice a general inverse here.

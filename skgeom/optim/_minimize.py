@@ -225,7 +225,7 @@ class _MonitoredProblem:
         if not np.isfinite(cost):
             raise StartError(
                 "The cost or its gradient at the start is not finite. Choose another "
-                "start, or parameters of the cost that are less large or small."
+                "start, or rescale the cost."
             )
         self._first_norm = norm
         if normalized and norm > 0:
@@ -237,16 +237,16 @@ class _MonitoredProblem:
     def riemannian_gradient(self, point):
         """The gradient at the next iterate; stops if that meets a stopping rule."""
         if not self.record(point):
-            raise _Stop("No step lowers the cost any more.", self.is_stationary())
+            raise _Stop("No step decreases the cost.", self.is_stationary())
         if self._callback is not None and len(self._costs) > 1:
             if self._callback(self._best[1], self._best[0]):
-                raise _Stop("The callback asked to stop.", True)
+                raise _Stop("The callback stopped the optimization.", True)
         _, gradient, norm = self._evaluate(point)
         self._stop_if_done(norm)
         return gradient / self._unit
 
     def record(self, point):
-        """Note an iterate; returns whether it differs from the one before."""
+        """Record an iterate; return whether it differs from the previous one."""
         if self._iterate is not None and _same(self._iterate[0], point):
             return False
         cost, _, norm = evaluated = self._evaluate(point)
@@ -327,7 +327,9 @@ class _MonitoredProblem:
         if norm == np.inf:
             raise _Stop("The optimizer accepted a point of infinite cost.", False)
         if norm <= self._tol * self._first_norm:
-            raise _Stop("The gradient fell below tol times its first norm.", True)
+            raise _Stop(
+                "The norm of the gradient is below tol times its initial norm.", True
+            )
         costs = self._costs
         if len(costs) > _WINDOW:
             decrease = costs[-1 - _WINDOW] - costs[-1]

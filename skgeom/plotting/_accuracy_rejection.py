@@ -48,7 +48,7 @@ class AccuracyRejectionDisplay(Display):
         self.rejection_rates = rejection_rates
 
     def plot(self, ax=None, **kwargs):
-        """Draw the curve as steps at the accuracy of the left point of each step.
+        """Draw the curve as a step function with the accuracy of each left point.
 
         Parameters
         ----------

@@ -167,8 +167,7 @@ class ClassEllipsesDisplay(Display):
         check_is_fitted(estimator)
         if (X is None) != (y is None):
             raise ValueError(
-                "X and y must be given together, or neither of them for the statistics "
-                "that the estimator has kept."
+                "Pass both X and y, or neither to use statistics_ of the estimator."
             )
         if isinstance(estimator, Pipeline) and not hasattr(estimator, "transform"):
             estimator = estimator[:-1]

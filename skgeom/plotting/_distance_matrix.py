@@ -53,7 +53,7 @@ class DistanceMatrixDisplay(Display):
     See Also
     --------
     ClassEllipsesDisplay : The classes in two dimensions.
-    sklearn.metrics.ConfusionMatrixDisplay : Which classes a classifier confuses.
+    sklearn.metrics.ConfusionMatrixDisplay : Confusion matrix of a classifier.
 
     Notes
     -----
@@ -226,7 +226,7 @@ def _label(distance):
 def _distances(statistics, distance, regularization):
     """Matrix of the distances between the classes of statistics."""
     check_statistics(statistics)
-    check_two_classes(statistics.classes, "DistanceMatrixDisplay")
+    check_two_classes(statistics.classes, "DistanceMatrixDisplay", "statistics")
     if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
         raise ValueError(f"regularization must be at least 0, got {regularization!r}.")
     kind = find_distance(distance, _ALL_DISTANCES)

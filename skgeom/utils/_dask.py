@@ -1,4 +1,4 @@
-"""Dask arrays and data frames in blocks of rows; Dask is imported for those only."""
+"""Dask arrays and data frames in blocks of rows. Dask is imported when needed."""
 
 import copy
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ def check_not_dask(estimator, X, remedy):
 
 
 def empty_block(X):
-    """X without its rows, in memory: what validation needs to know of X."""
+    """X without its rows, in memory, for validation."""
     if _is_array(X):
         return np.empty((0, *X.shape[1:]), X.dtype)
     from dask.dataframe.utils import make_meta
@@ -133,8 +133,8 @@ def _together(*columns):
     if len(set(lengths)) > 1:
         raise ValueError(
             f"A block has {lengths[0]} samples in X, but {lengths[1:]} in y and "
-            "weights. Take them from one data frame, or call persist() on each: of "
-            "different files, Dask may merge blocks in different ways."
+            "weights. Use columns of one data frame, or call persist() on each, "
+            "because Dask may merge blocks of separate files differently."
         )
     return columns
 
@@ -176,7 +176,7 @@ def _aligned(values, name, X):
         return from_array(values, chunks=(chunks,))
     if hasattr(values, "ndim") and values.ndim != 1:
         raise ValueError(
-            f"{name} must have one value a sample, but has {values.ndim} dimensions."
+            f"{name} must have one value per sample, but has {values.ndim} dimensions."
         )
     own = row_chunks(values)
     if known and not np.isnan(own).any():

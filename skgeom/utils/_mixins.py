@@ -29,7 +29,7 @@ class ScoreClassifierMixin(ClassifierMixin):
 
     @estimator_method
     def decision_function(self, X):
-        """Scores of the classes.
+        """Compute the scores of the classes.
 
         Parameters
         ----------
@@ -39,16 +39,17 @@ class ScoreClassifierMixin(ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The largest score decides; for two classes, the difference of the second
-            and the first. If there are probabilities, the scores are logarithms of
-            prior times density, up to a term that the classes share.
+            Scores in the order of ``classes_``; the predicted class has the largest
+            score. For two classes, the score of the second class minus the score of the
+            first class. If the classifier computes probabilities, the scores are the
+            logarithms of prior times density, up to a term common to all classes.
         """
         scores = self._class_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @estimator_method
     def predict(self, X):
-        """The class of the largest score of each sample.
+        """Predict the class with the largest score.
 
         Parameters
         ----------
@@ -65,21 +66,21 @@ class ScoreClassifierMixin(ClassifierMixin):
 
     @estimator_method
     def score(self, X, y, sample_weight=None):
-        """Accuracy of the predicted classes.
+        """Compute the accuracy of the predicted classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
         y : array-like of shape (n_samples,)
-            Their true classes.
+            True classes of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
+            Weights of the samples.
 
         Returns
         -------
         float
-            The share of the samples whose class is predicted correctly.
+            The fraction of correctly classified samples.
         """
         predicted = self.predict(X)
         return accuracy_score(y, predicted, sample_weight=sample_weight)
@@ -98,7 +99,7 @@ class PosteriorClassifierMixin(ScoreClassifierMixin):
 
     @estimator_method
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
+        """Compute the logarithms of the class probabilities.
 
         Parameters
         ----------
@@ -108,13 +109,13 @@ class PosteriorClassifierMixin(ScoreClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
+            Logarithms of the probabilities, in the order of ``classes_``.
         """
         return log_softmax(self._joint_log_likelihood(X))
 
     @estimator_method
     def predict_proba(self, X):
-        """Probabilities of the classes.
+        """Compute the class probabilities.
 
         Parameters
         ----------
@@ -124,7 +125,7 @@ class PosteriorClassifierMixin(ScoreClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
+            Probabilities, in the order of ``classes_``.
         """
         logarithms = log_softmax(self._joint_log_likelihood(X))
         return namespace(logarithms).exp(logarithms)
@@ -167,6 +168,13 @@ class LinearProjection(
         check_not_dask(self, X, "Fit it to a sample of the rows")
         check_library(X, self)
         X = validate_data(self, X, dtype=float_dtypes(X)[0])
+        xp = namespace(X)
+        largest = float(xp.max(xp.abs(X)))
+        if not np.isfinite(2 * X.shape[0] * largest):
+            raise ValueError(
+                f"The values of X are too large (largest {largest:.3g}): their sums "
+                "overflow. Divide X by a common factor, or use StandardScaler."
+            )
         self.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         return X, codes

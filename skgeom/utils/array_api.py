@@ -28,7 +28,7 @@ except ImportError:
 
 
 # Types that NumPy accepts: no other library is imported for them.
-_OF_NUMPY = (np.ndarray, np.generic, bool, int, float, list, tuple, type(None))
+_OF_NUMPY = (np.ndarray, np.generic, bool, int, float, list, tuple, type(None), type)
 
 
 def namespace(*arrays):

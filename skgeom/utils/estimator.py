@@ -22,6 +22,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.base import _fit_context
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
     _check_feature_names as check_feature_names,
@@ -104,8 +105,9 @@ def naming(name):
     """Name the argument in errors of scikit-learn's checks that do not."""
     try:
         yield
-    except (TypeError, ValueError) as error:
-        if re.search(rf"\b{name}\b", str(error)):
+    except (TypeError, ValueError, OverflowError) as error:
+        names_parameter = isinstance(error, InvalidParameterError)
+        if names_parameter or re.search(rf"\b{name}\b", str(error)):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}: {error}") from error

@@ -1,6 +1,5 @@
 """Linear algebra: signs, the span of samples, and the order of folds."""
 
-from copy import copy
 from threading import Lock
 
 import numpy as np
@@ -13,7 +12,6 @@ from skgeom.utils.array_api import (
     is_complex,
     like,
     namespace,
-    take,
     to_numpy,
 )
 
@@ -92,8 +90,10 @@ ENTRIES_AT_ONCE = 2**17
 _REFLECTING = Lock()
 
 
-class WholeSpace:
-    """All directions: coordinates are the features themselves.
+class FeatureSpace:
+    """The space in which filters are optimized: here, that of all features.
+
+    A subclass is a subspace, with coordinates of its own.
 
     Attributes
     ----------
@@ -119,19 +119,8 @@ class WholeSpace:
         """The part of filters, (n, m), in the space, in its coordinates, (k, m)."""
         return filters
 
-    def rows(self, rows):
-        """The same space, with the coordinates of some of the samples."""
-        part = copy(self)
-        part.samples = take(self.samples, rows)
-        return part
 
-    def features(self, filters):
-        """The features of the samples, in float64, by filters in the coordinates."""
-        features = project(self.samples, filters)
-        return features if self.origin is None else features + self.origin @ filters
-
-
-class AxesSpace(WholeSpace):
+class AxesSpace(FeatureSpace):
     """The span of orthonormal axes, in rows, for filters learned from statistics."""
 
     def __init__(self, axes):
@@ -152,7 +141,7 @@ def _without_rounding(parts, filters):
     return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
 
 
-class SampleSpan(WholeSpace):
+class SampleSpan(FeatureSpace):
     """The span of samples that are fewer than their features.
 
     With the decompositions ``X.T = Q R`` and ``R = V S U.T``, the columns of ``Q V``
@@ -165,16 +154,16 @@ class SampleSpan(WholeSpace):
     X : ndarray of shape (N, n)
         The samples, N < n; not modified.
     centered : bool
-        Whether the differences of samples are enough, or the origin is needed, too.
+        Whether the samples are centered; ``origin`` then restores their mean.
     n_least : int
         Least number k of coordinates. If the samples span fewer, others are added, on
         which they are zero.
     """
 
-    def __init__(self, X, *, centred, n_least=1):
+    def __init__(self, X, *, centered, n_least=1):
         self.X = X
         X = to_numpy(X)  # for LAPACK
-        mean = X.mean(axis=0, dtype=np.float64) if centred else 0.0
+        mean = X.mean(axis=0, dtype=np.float64) if centered else 0.0
         rows = np.subtract(X, mean, dtype=np.float64, order="C")
         (reflections, factors), triangle = qr(
             rows.T, mode="raw", overwrite_a=True, check_finite=False
@@ -188,7 +177,7 @@ class SampleSpan(WholeSpace):
         self._axes = axes[:, : self._order]
         self.samples = np.zeros((len(X), self._order))
         self.samples[:, :rank] = coordinates[:rank].T * sizes[:rank]
-        if centred:
+        if centered:
             self.origin = self.restrict(mean[:, None])[:, 0]
 
     def lift(self, filters):
@@ -217,9 +206,9 @@ class SampleSpan(WholeSpace):
 
 
 def project(samples, filters):
-    """The products ``samples @ filters`` in float64, whatever the samples are.
+    """The products ``samples @ filters`` in float64, for samples of any dtype.
 
-    They are made where the samples lie, and are of numpy.
+    They are computed on the device of the samples and returned as NumPy arrays.
     """
     if namespace(samples) is not np:
         products = in_double(samples) @ like(filters, samples)
@@ -232,7 +221,7 @@ def project(samples, filters):
     return features
 
 
-def space_of(X, *, centred, n_least=1):
+def space_of(X, *, centered, n_least=1):
     """The span of the samples if they are fewer than their features, or all of these.
 
     Numbers so large that the sum of their squares overflows are left as they are:
@@ -242,8 +231,8 @@ def space_of(X, *, centred, n_least=1):
     xp = namespace(X)
     largest = np.sqrt(np.finfo(np.float64).max / (n_samples * n_features))
     if n_samples < n_features and float(max(xp.max(X), -xp.min(X))) < largest:
-        return SampleSpan(X, centred=centred, n_least=n_least)
-    return WholeSpace(X)
+        return SampleSpan(X, centered=centered, n_least=n_least)
+    return FeatureSpace(X)
 
 
 def embedded(matrices):

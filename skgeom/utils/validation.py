@@ -303,7 +303,7 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     """The samples of positive weight, at least one if ``some``, and their weights."""
     if not some and not np.any(on_host(sample_weight)):
         return take(X, slice(0)), y[:0], None
-    # Labels and weights stay on the host, wherever X is.
+    # Labels and weights remain in CPU memory, on whichever device X is.
     sample_weight = check_sample_weight(
         on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
@@ -386,14 +386,13 @@ def union_of_classes(first, second):
     return union
 
 
-def check_two_classes(classes, name):
-    """Raise ValueError if ``name``, an estimator, is given one class only."""
-    if not len(classes):
-        raise ValueError(f"There are no samples, but {name} needs two classes.")
+def check_two_classes(classes, name, argument="y"):
+    """Raise ValueError if ``name``, an estimator, is given fewer than two classes."""
     if len(classes) < 2:
         raise ValueError(
-            f"{name} needs samples of at least 2 classes, but there is one class only: "
-            f"{classes[0]}."
+            f"{name} requires samples of at least 2 classes, but the number of classes "
+            f"in {argument} is {len(classes)}: {list(map(str, classes))}. Add samples "
+            "of a different class. Samples with sample_weight=0 do not count."
         )
 
 
@@ -465,13 +464,14 @@ def class_factors(class_weight, classes, *, zero=False):
         no label of ``classes``.
     """
     # Of the classes, not of samples: each is there once.
-    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    with naming("class_weight"):
+        factors = compute_class_weight(class_weight, classes=classes, y=classes)
     wrong = ~(np.isfinite(factors) & (factors >= 0 if zero else factors > 0))
     if wrong.any():
         allowed = "finite and not negative" if zero else "positive and finite"
         raise ValueError(
             f"class_weight must be {allowed}, got {factors[wrong][0]:g} for the class "
-            f"{classes[wrong].tolist()[0]!r}. To leave a class out, remove its samples."
+            f"{classes[wrong].tolist()[0]!r}. To exclude a class, remove its samples."
         )
     return factors
 
@@ -548,8 +548,11 @@ def check_spd_samples(
 
 def shape_of(X):
     """The shape of an array or of nested lists, or an error that names X."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple):
+        return shape
     with naming("X"):
-        return X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        return np.asarray(X).shape
 
 
 def check_stack(X, name, hermitian=False):
@@ -562,7 +565,7 @@ def check_stack(X, name, hermitian=False):
         raise ValueError(
             f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
             f"array of {len(shape)} dimensions. Reshape your data, for one matrix to "
-            "X[None], or make covariance matrices of it first."
+            "X[None], or compute covariance matrices first."
         )
     if shape[1] != shape[2]:
         raise ValueError(
@@ -574,7 +577,7 @@ def check_stack(X, name, hermitian=False):
     is_complex = getattr(dtype, "kind", None) == "c"
     if is_complex and not hermitian:
         raise ValueError(
-            f"Complex data not supported by {name}. Make real matrices of them by "
+            f"Complex data not supported by {name}. Convert them to real matrices with "
             "skgeom.geometry.real_embedding(X)."
         )
     return is_complex
@@ -584,7 +587,7 @@ def check_not_dict(values, name):
     """Raise ValueError if values are given by class label."""
     if isinstance(values, Mapping):
         raise ValueError(
-            f"{name} must be a list of one value a class, in the order of classes_, "
+            f"{name} must be a list of one value per class, in the order of classes_, "
             f"not a dict; use [{name}[label] for label in np.unique(y)]."
         )
 
@@ -613,7 +616,7 @@ def check_sample_weight(sample_weight, X, **options):
     limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))
     if not largest <= limit or 0 < largest < 1 / limit:  # or NaN
         raise ValueError(
-            f"sample_weight has numbers up to {largest:.3g}, whose squares leave the "
+            f"sample_weight has numbers up to {largest:.3g}, whose squares exceed the "
             "range of floating-point numbers. Divide all weights by their mean."
         )
     return weights

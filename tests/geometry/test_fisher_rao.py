@@ -119,6 +119,10 @@ def test_tolerance_that_rounding_does_not_allow_warns():
     with pytest.warns(ConvergenceWarning, match=r"1 of 1 .* miss tol=1e-08.* return_b"):
         distance = distance_fisher_rao(*pair)
     assert distance_fisher_rao(*pair, tol=1e-2) == distance
+    near = np.zeros(2), np.eye(2), np.array([0.1, 0.2]), np.diag([1.0, 1.1])
+    with pytest.warns(ConvergenceWarning, match="Rounding limits the accuracy"):
+        found, lower, _ = distance_fisher_rao(*near, tol=1e-16, return_bounds=True)
+        distance_fisher_rao(*near, tol=0.7 * float(found - lower))
 
 
 @pytest.mark.parametrize("tol", [0, np.nan, "a", [1e-3, 1e-4]])

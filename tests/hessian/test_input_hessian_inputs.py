@@ -28,7 +28,7 @@ from skgeom import KernelDiscriminantAnalysis, input_hessian
     [
         (
             lambda X: X[:, :3],
-            r"one column a class of y, \(20, 2\).* got shape \(20, 3\)",
+            r"one column per class of y, \(20, 2\).* got shape \(20, 3\)",
         ),
         (lambda X: anp.log(anp.maximum(X[:, :2], 0)), "NaN or infinity"),
         (lambda X: X[:, :2] - anp.mean(X[:, :2], axis=0), "that row of X only"),

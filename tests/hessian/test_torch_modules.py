@@ -99,7 +99,7 @@ def test_module_is_left_as_it_was(torch, data):
     [
         (
             lambda X: X[:, :2],
-            r"one column a class of y, \(150, 3\).*got shape \(150, 2\)",
+            r"one column per class of y, \(150, 3\).*got shape \(150, 2\)",
         ),
         (lambda X: X[:, :3].softmax(1), "returns probabilities. Return logits"),
         (lambda X: X[:, :3].log(), "returned NaN or infinity"),

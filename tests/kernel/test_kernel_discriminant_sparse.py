@@ -34,6 +34,7 @@ def test_sparse_is_dense(digits, model, dtype):
     X, y = digits[0].astype(dtype), digits[1]
     dense = model.fit(X, y)
     components, probabilities = dense.transform(X), dense.predict_proba(X)
+    assert_allclose(dense.predict_proba(sparse.csr_matrix(X)), probabilities, atol=1e-4)
     samples = sparse.csr_array(X)
     before = samples.copy()
     fitted = model.fit(samples, y)

@@ -104,7 +104,7 @@ def test_too_many_components_and_classes_without_weight(wine, solver):
     X, y = wine
     with pytest.raises(ValueError, match=r"n_components=3 exceeds n_classes - 1 = 2"):
         KDA(3, solver=solver).fit(X, y)
-    with pytest.raises(ValueError, match="class 1 has no sample of positive weight"):
+    with pytest.raises(ValueError, match="class 1 of y has no sample of positive"):
         KDA(solver=solver).fit(X, y, sample_weight=y != 1)
 
 

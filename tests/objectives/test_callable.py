@@ -127,8 +127,8 @@ def three_arguments(means_a, covariances_a, means_b):
 @pytest.mark.parametrize(
     ("distance", "message"),
     [
-        (three_arguments, r"three_arguments must take four arguments, .* it takes \("),
-        (StudentT, "the class StudentT; give an object of it"),
+        (three_arguments, r"must accept four arguments, .* it accepts \("),
+        (StudentT, "the class StudentT; pass an object"),
         (distance_calvo_oller, "functions of skgeom.geometry, such as distance_calvo_"),
     ],
 )
@@ -241,6 +241,10 @@ def test_what_a_torch_function_does_wrong(statistics):
     def constant(means_a, covariances_a, means_b, covariances_b):
         return torch.ones(len(means_a), dtype=torch.float64)
 
+    def of_means(means_a, covariances_a, means_b, covariances_b):
+        return torch.square(means_a - means_b).sum(dim=1)
+
+    assert SQFA(2, distance=of_means).fit_statistics(statistics).objective_ > 0
     for function, match in (
         (singular, "not finite at any start"),
         (asymmetric, "must be symmetric"),

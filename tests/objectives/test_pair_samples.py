@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.objectives._pairwise import growing_samples
+from skgeom.objectives._pairwise import growing_samples, large_sample, n_weighted_pairs
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 WEIGHTS = {
@@ -48,6 +48,15 @@ def test_all_classes_with_a_weight_occur(weights):
         assert_array_equal(occurrences(pairs, len(weights)) > 0, weights > 0)
         assert pairs.weights.min() > 0
         assert pairs.weights.sum() == pytest.approx(1, abs=0.2)
+
+
+def test_a_large_sample_has_about_as_many_pairs_as_asked_for():
+    some = np.triu(np.ones((101, 101)), 70)
+    some = some + some.T
+    assert n_weighted_pairs(np.ones(101), some) == np.count_nonzero(some) / 2
+    for n_pairs in (1000, 4000, 5000):
+        sample = large_sample(np.ones(101), n_pairs, 0)
+        assert n_pairs - 101 < len(sample) <= n_pairs
 
 
 # The objective on a sample

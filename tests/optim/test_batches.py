@@ -81,7 +81,7 @@ def test_callback_hears_of_each_epoch_and_can_stop(objective):
     result = run(objective, Sphere(6, 1), callback=callback)
     assert len(heard) == result.n_iter == 4
     assert heard[-1] < heard[0]
-    assert result.reason == "The callback asked to stop."
+    assert result.reason == "The callback stopped the optimization."
 
 
 def test_objective_that_is_not_finite():

@@ -165,7 +165,7 @@ def test_errors(statistics, iris):
     with pytest.raises(TypeError, match=r"a transformer.* got a QuadraticDiscriminant"):
         classifier = QuadraticDiscriminantAnalysis().fit(X, y)
         ClassEllipsesDisplay.from_estimator(classifier, X, y)
-    with pytest.raises(ValueError, match="X and y must be given together"):
+    with pytest.raises(ValueError, match="Pass both X and y"):
         ClassEllipsesDisplay.from_estimator(PCA(2).fit(X), X)
     with pytest.raises(ValueError, match=r"means of 3 .* shape \(3, 2\), got \(3, 4\)"):
         ClassEllipsesDisplay([0, 1, 2], statistics.means, np.ones((3, 2, 2))).plot()

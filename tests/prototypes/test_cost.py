@@ -148,7 +148,7 @@ def test_distances_in_the_tangent_space_are_lower_bounds(rng, spread):
         assert_allclose(found, exact, rtol=0.02)
 
 
-def test_margins_compute_only_distances_that_matter(rng, monkeypatch):
+def test_margins_compute_only_active_distances(rng, monkeypatch):
     training = training_of(rng, AffineInvariantMetric(), 60, size=4, spread=1.0)
     W, counts, eigh = training.prototypes, [], np.linalg.eigh
     cost = PrototypeCost(training, MARGIN, 10.0)

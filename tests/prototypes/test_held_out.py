@@ -100,11 +100,13 @@ def test_neither_order_nor_unit_nor_a_constant_weight_matters(spd, model):
     order = np.random.default_rng(0).permutation(len(y))
     for again, unit in (
         (clone(model).fit(X[order], y[order]), 1),
-        (clone(model).fit(X, y, sample_weight=np.full(len(y), 7.0)), 1),
+        (clone(model).fit(X, y, sample_weight=np.full(len(y), 2.0**10)), 1),
         (clone(model).fit(1e-12 * X, y), 1e-12),
     ):
         if isinstance(model, PLRSQ):
             assert again.representability_ == model.representability_
+        factor = again.loss_curve_[0] / model.loss_curve_[0]
+        assert_allclose(again.loss_curve_, factor * model.loss_curve_, rtol=1e-4)
         found = again.predict_proba(unit * X)
         assert_allclose(found, model.predict_proba(X), atol=1e-6)
 
@@ -118,6 +120,7 @@ def test_a_warm_start_keeps_the_weight():
     assert model.fit(X, noise).representability_ == chosen
     assert model.partial_fit(X, noise).representability_ == 0
     assert model.fit(X, noise).representability_ > chosen
+    assert model.set_params(warm_start=False).fit(X, y).representability_ == chosen
 
 
 @pytest.mark.parametrize("model", [RSLVQ(), GMLVQ()], ids=repr)

@@ -60,6 +60,8 @@ def test_sgd_is_algorithm_1(spd):
     options = {"metric": "riemann", "solver": "sgd", "shuffle": False, "max_iter": 3}
     model = PLRSQ(2, sigma2=1.5, init=start, **options).fit(X, y)
     assert_allclose(model.prototypes_, expected, rtol=1e-7)
+    model.set_params(shuffle=True, random_state=0).fit(X, y)
+    assert np.abs(model.prototypes_ - expected).max() > 1e-4
 
 
 def test_generalised_sgd_is_the_authors_rule(spd):
@@ -166,10 +168,13 @@ def test_prototypes_stay_regular_where_steps_would_make_them_singular():
 
 
 @pytest.mark.parametrize("unit", [2.0**-40, 2.0**20])
-def test_the_unit_of_the_samples_does_not_matter(spd, unit):
+@pytest.mark.parametrize("estimator", [GLRSQ(metric="euclid"), RSLVQ()], ids=repr)
+def test_the_unit_of_the_samples_does_not_matter(spd, estimator, unit):
     X, y = spd
+    X = X.reshape(60, 16) if isinstance(estimator, RSLVQ) else X
+    estimator.set_params(n_prototypes=2, random_state=0)
     for method in ("fit", "partial_fit"):
-        model, moved = (GLRSQ(2, metric="euclid", random_state=0) for _ in range(2))
+        model, moved = (clone(estimator) for _ in range(2))
         for _ in range(2):
             getattr(model, method)(X, y)
             getattr(moved, method)(unit * X, y)
@@ -202,7 +207,7 @@ def test_ill_conditioned_matrices_of_all_orientations(solver):
         ({"sigma2": 0}, "sigma2"),
         ({"sigma2": -1.0}, "sigma2"),
         ({"sigma2": "learn", "solver": "sgd"}, "'lbfgs', but .*'sgd' .* number or"),
-        ({"sigma2": "learn", "metric": "euclid"}, "with the Euclidean metric takes"),
+        ({"sigma2": "learn", "metric": "euclid"}, "with the Euclidean metric uses"),
         ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
         ({"n_components": 5}, "n_components"),
         ({"init": np.ones((3, 4))}, r"init must have shape \(3, 4, 4\).*got \(3, 4\)"),
@@ -314,9 +319,9 @@ def test_margins_of_samples_on_prototypes_of_two_classes():
 @quiet
 def test_classes_with_the_same_samples(spd, estimator):
     X, y = spd[0][:20], np.repeat([0, 1], 20)
-    with pytest.warns(UserWarning, match="all classes start at the same point"):
+    with pytest.warns(UserWarning, match="initial prototypes of all classes are equal"):
         clone(estimator).fit(np.concatenate([X, X]), y)
-    with pytest.warns(UserWarning, match="all classes start at the same point"):
+    with pytest.warns(UserWarning, match="initial prototypes of all classes are equal"):
         clone(estimator).set_params(n_prototypes=2).fit(X[[0] * 40], y)
 
 

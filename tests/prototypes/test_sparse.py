@@ -73,7 +73,7 @@ def test_sparse_formats_are_equal(kind):
 def test_near_samples_keep_their_digits():
     """Differences of large squares would leave none."""
     prototypes = 1e6 + np.random.default_rng(0).normal(size=(3, 4))
-    X = np.concatenate([prototypes + 1e-3, prototypes, np.eye(4)])
+    X = np.concatenate([prototypes + 1e-3, prototypes, prototypes + 100, np.eye(4)])
     found = VectorMetric().squared_distances(sparse.csr_array(X), prototypes)
     differences = X[:, None] - prototypes
     expected = (differences**2).sum(axis=-1)

@@ -126,6 +126,19 @@ def test_prototypes_of_many_channels_are_matrices(metric):
     assert model.score(X, y) == 1
 
 
+def test_equal_variances_leave_the_distances_of_the_tangent_space(spd):
+    """Of classes of equal samples there are none, of 1 x 1 matrices one only."""
+    X, y = spd
+    for Z, labels in (
+        (X[::20].repeat(3, axis=0), np.arange(9) // 3),
+        (X[:, :1, :1], y),
+    ):
+        tangent = PLRSQ(representability=0.1).fit(Z, labels)
+        model = PLRSQ(metric="mahalanobis", representability=0.1).fit(Z, labels)
+        assert model.metric_shrinkage_ == 1
+        assert_allclose(model.transform(Z), tangent.transform(Z), atol=1e-9)
+
+
 @pytest.mark.parametrize("scale", [1, 1e-3, 1e-6])
 def test_the_mahalanobis_metric_counts_distinct_samples(scale):
     """Whatever their scale, and though two of them have equal norms."""

@@ -189,7 +189,7 @@ def test_bad_parameters(options, message, blobs):
 def test_bad_data(blobs, given):
     X, y = blobs
     for classifier in (GaussianNB(), DecisionTreeClassifier(), LogisticRegression()):
-        with pytest.raises(ValueError, match=r"RejectionClassifier .* one class only"):
+        with pytest.raises(ValueError, match=r"RejectionClassifier .* in y is 1"):
             RejectionClassifier(classifier).fit(X, np.ones(len(y)))
     bad = FrozenEstimator(given.fit(X, y))
     with pytest.raises(ValueError, match=r"FrozenEstimator gives NaN .* 1 of 2"):

@@ -176,7 +176,7 @@ def test_priors(moved):
 
 def test_domains_of_one_matrix(moved):
     X, y, _ = moved
-    with pytest.raises(ValueError, match="the matrices of each domain are equal"):
+    with pytest.raises(ValueError, match="the matrices of each domain in X are"):
         TransferDiscriminantAnalysis().fit(0 * X + np.eye(X.shape[1]), y)
     model, X, _ = fitted(moved)
     with pytest.raises(ValueError, match=r"X has one sample only.*partial_adapt"):
