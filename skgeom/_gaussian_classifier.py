@@ -37,6 +37,7 @@ from skgeom.utils.estimator import (
     BaseEstimator,
     current_progress,
     estimator_method,
+    naming,
     validate_data,
 )
 from skgeom.utils.validation import (
@@ -351,8 +352,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             classes = check_array(
                 on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
             )
-            unique_labels(classes, known)  # raises unless they are of one kind
-            known = union_of_classes(classes, known)
+            with naming("classes"):
+                unique_labels(classes, known)  # raises unless they are of one kind
+                known = union_of_classes(classes, known)
         if first:
             self.prior_samples_ = self.selection_scores_ = None
             self._distinct_shares = {}

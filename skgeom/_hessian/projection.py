@@ -33,6 +33,7 @@ from skgeom.utils.estimator import (
     check_feature_names,
     current_progress,
     estimator_method,
+    naming,
     validate_data,
     with_names,
 )
@@ -315,7 +316,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     def _weights(self, y):
         """Weights of the samples by ``class_weight``."""
-        weights = compute_sample_weight(self.class_weight, y)
+        with naming("class_weight"):
+            weights = compute_sample_weight(self.class_weight, y)
         if not (weights >= 0).all() or not weights.any():
             raise ValueError(
                 "class_weight must not be negative, nor zero for all classes, got "

@@ -50,6 +50,7 @@ from skgeom.utils.estimator import (
     CallbackSupportMixin,
     current_progress,
     estimator_method,
+    naming,
     validate_data,
 )
 from skgeom.utils.linalg import embedded, from_embedded
@@ -471,8 +472,9 @@ class PrototypeClassifier(
         continues, announced = self._continues(), classes is not None
         X = self._check_X(X, reset=not continues)
         y = checked_labels(y, X)
-        classes = np.unique(y if classes is None else to_numpy(classes))
         argument = "classes" if announced else "y"
+        with naming(argument):
+            classes = np.unique(to_numpy(classes) if announced else y)
         check_two_classes(classes, type(self).__name__, argument)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
@@ -483,7 +485,7 @@ class PrototypeClassifier(
         # their prototypes.
         if (not announced or isinstance(self.init, str)) and not class_sums.all():
             raise ValueError(
-                f"The class {classes[class_sums.argmin()]} has no sample, or none "
+                f"The class {classes[class_sums.argmin()]} of y has no sample, or none "
                 "of positive weight. Remove it; for partial_fit, pass samples of all "
                 "classes to the first call, or set init."
             )

@@ -391,14 +391,20 @@ def minimize_cost(cost, point, note, least_decrease, **limits):
         idle = values[-2] - value <= least_decrease * abs(value)
         return note(point, value) or (has_curvature and idle)
 
-    return minimize(
-        cost,
-        cost.manifold(point),
-        point,
-        callback=callback,
-        preconditioner=cost.solve if has_curvature else None,
-        **limits,
-    )
+    try:
+        return minimize(
+            cost,
+            cost.manifold(point),
+            point,
+            callback=callback,
+            preconditioner=cost.solve if has_curvature else None,
+            **limits,
+        )
+    except StartError:
+        raise StartError(
+            "The loss is not finite at the start. Use less extreme values of its "
+            "parameters: sigma2, sigma2_scale, representability or slope."
+        ) from None
 
 
 def tangent_minimum(training, loss, fixed_scale, scale, goal, limits):
@@ -462,7 +468,8 @@ def fit_lbfgs(
     Raises
     ------
     ValueError
-        If the prototypes are singular, up to rounding, at the start.
+        If the prototypes are singular, up to rounding, or the loss is not finite, at
+        the start.
 
     Warns
     -----
