@@ -694,7 +694,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         is a likelihood and only prototypes are learned, the Gauss-Newton matrix of the
         cost is the preconditioner, unless its logarithms of all pairs of samples and
         prototypes require more than 256 MiB. With ``metric="riemann"``, an optimization
-        in the tangent space precedes, which counts as one iteration; warm starts and
+        in the tangent space comes first and counts as one iteration; warm starts and
         fits with ``n_components`` omit it. ``"sgd"`` performs stochastic gradient steps
         (algorithm 1 of the paper). With ``batch_size=1``, no step moves a prototype
         past a sample that attracts it, or increases the distance from a sample that

@@ -71,7 +71,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         largest value whose mean log probability of held-out samples, with equal class
         weights, is within one standard error of the paired differences of the best
         value. The mean of ``"tangent"`` and the covariance of ``"mahalanobis"`` are
-        computed once, from all samples, because this takes less than half of the time.
+        computed once, from all samples, which saves more than half of the time.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities in predictions, divided equally among the prototypes of a
         class: ``"uniform"``, equal for all classes, as in the paper; None and
