@@ -1355,7 +1355,7 @@ def _check_addition(first, second):
 
 
 def _pooled(covariances, counts):
-    """The mean of covariances, weighted by counts - 1, and these weights of sum one."""
+    """The mean of covariances, weighted by counts - 1, and the normalized weights."""
     weights = (counts - 1.0) / max((counts - 1.0).sum(), 1)
     xp = namespace(covariances)
     return xp.tensordot(like(weights, covariances), covariances, axes=1), weights

@@ -477,7 +477,7 @@ class MatrixMetric(Metric):
             value = float(xp.sum(weights * pairs.squared_distances))
             return value, to_numpy(pairs.gradient(weights))
 
-        # Until the sum is as low as rounding lets it be.
+        # Until rounding prevents a further decrease of the sum.
         start = to_numpy(start)
         found = minimize(cost, self.manifold(start.shape), start, tol=0).point
         return like(found[0], Z)

@@ -164,8 +164,8 @@ def _clusters(metric, Z, weights, count, rng):
 def fit_blocks(model, X, y, sample_weight):
     """Learn the blocks of Dask data one after another by ``partial_fit``.
 
-    A block counts as an epoch of its schedule, and all blocks are taken as often as it
-    takes to reach ``max_iter``, at least once.
+    A block counts as an epoch of the schedule. All blocks are used at least once, and
+    as often as required to reach ``max_iter``.
     """
     import dask
 
@@ -481,7 +481,8 @@ class PrototypeClassifier(
             self._check_same(classes, counts)
         self.classes_ = classes
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
-        # Classes may come later if they are announced and their start is given.
+        # Classes may be added later if they are in ``classes`` and ``init`` contains
+        # their prototypes.
         if (not announced or isinstance(self.init, str)) and not class_sums.all():
             raise ValueError(
                 f"The class {classes[class_sums.argmin()]} of y has no sample, or none "
@@ -504,7 +505,7 @@ class PrototypeClassifier(
             with linear_algebra():
                 if class_sums.all():
                     metric.fit(reduced, y, weights)
-                else:  # the start has information on classes that come later
+                else:  # the initial prototypes represent classes without samples
                     ones = namespace(given).ones_like(astype(labels, given.dtype))
                     metric.fit(given, labels, ones)
         except np.linalg.LinAlgError:
@@ -520,7 +521,7 @@ class PrototypeClassifier(
         return Training(self.metric, *state, X, Z, y, weights)
 
     def _continued(self, X, y, weights, class_sums):
-        """The training of prototypes that continue from where they are."""
+        """The training that continues from the current prototypes."""
         Z = self._encode(self._training.metric, self._reduce(X))
         samples = {"X": X, "Z": Z, "y": y, "weights": weights}
         return replace(self._training, class_sums=class_sums, **samples)

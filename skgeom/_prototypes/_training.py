@@ -166,7 +166,7 @@ def find_variance(squared, y, labels, weights):
     variance, mean = float(average(nearest, weights)) / 2, float(xp.mean(squared))
     if variance > 1e-10 * mean:
         return variance
-    # All samples lie on prototypes: the distances between prototypes remain.
+    # All samples equal prototypes: use the distances between prototypes.
     return mean / 2 or 1.0
 
 
@@ -270,7 +270,7 @@ class PrototypeCost:
         return like(prototypes, self._training.y), scale, matrix
 
     def manifold(self, point):
-        """Where such points live."""
+        """The manifold of these points."""
         if not isinstance(point, list):
             return self._training.metric.manifold(point.shape)
         manifolds = [self._training.metric.manifold(point[0].shape)]

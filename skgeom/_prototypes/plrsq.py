@@ -29,8 +29,8 @@ from skgeom.utils.estimator import current_progress, substitute_docs
 from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import check_priors
 
-# Weight of the term of representability where prototypes are matrices. Chosen on
-# ETH-80 and BCI IV 2a in `bench_lvq.py metrics`.
+# Weight of the representability term if prototypes are matrices. Chosen on ETH-80 and
+# BCI IV 2a in `bench_lvq.py metrics`.
 _REPRESENTABILITY = 0.03
 
 
