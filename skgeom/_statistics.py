@@ -338,8 +338,7 @@ class ClassStatistics:
             The distinct labels.
         counts : array-like of shape (n_classes,)
             Number of samples of each class, at least 1.
-        second_moments : array-like of shape (n_classes, n_features, n_features), \
-                or tuple
+        second_moments : array-like of shape (n_classes, n, n) or tuple
             The mean :math:`\Psi_i` of :math:`x x^\top` over the samples of each class.
             They may be structured, like ``covariances`` of :class:`ClassStatistics`.
 
