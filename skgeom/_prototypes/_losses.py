@@ -47,7 +47,7 @@ class LikelihoodLoss:
 
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
-        # A common term changes nothing here, and keeps a small scale from overflow.
+        # Subtracting a common term prevents overflow for small scales.
         xp = namespace(squared_distances)
         nearest = xp.min(squared_distances, axis=1, keepdims=True)
         offsets = squared_distances - nearest

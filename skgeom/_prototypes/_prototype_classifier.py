@@ -117,8 +117,8 @@ def given_prototypes(init, shape, labels, dtype, n_copies):
 def class_prototypes(metric, Z, y, weights, counts, rng):
     """Prototypes of all classes, class by class, as the metric encodes them.
 
-    They follow the samples through an affine map, if the metric does: means, and the
-    clusters of logarithms at a mean.
+    They are equivariant under affine maps if the metric is: class means, or means of
+    clusters of logarithms.
     """
     prototypes = []
     for label, count in enumerate(counts):
@@ -176,7 +176,7 @@ def fit_blocks(model, X, y, sample_weight):
         raise ValueError("There are no samples: all blocks of X are empty.")
     classes = np.unique(np.concatenate([labels[number] for number in seen]))
     parameters = model.get_params(deep=False)
-    # Blocks are shuffled differently; the source of random numbers is not the user's.
+    # One generator of random numbers, so blocks are shuffled differently.
     learner = copy(model) if model.warm_start else clone(model)
     learner.random_state = check_random_state(model.random_state)
 
@@ -368,7 +368,7 @@ class PrototypeClassifier(
         return self
 
     def _calibrate(self, training, streams=False):
-        """Set what probabilities need in addition to prototypes, if anything."""
+        """Set attributes that probabilities require in addition to prototypes."""
 
     def _solver(self, training, loss, rng):
         """The solver, a function of the reporting callback."""
@@ -442,7 +442,7 @@ class PrototypeClassifier(
         return 2 if getattr(self, "is_complex_", False) else 1
 
     def _reduce(self, X):
-        """What of the samples is compared."""
+        """The part of the samples that is compared with prototypes."""
         return X
 
     def _encode(self, metric, X):
@@ -581,7 +581,7 @@ class PrototypeClassifier(
         weights = check_sample_weight(
             sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )
-        if not weights.any():  # which only newer versions of scikit-learn refuse
+        if not weights.any():  # an error only in newer versions of scikit-learn
             raise ValueError("sample_weight must be positive for some sample.")
         X = astype(X, float_dtype(X))
         if (weights == 0).any():
@@ -594,8 +594,8 @@ class PrototypeClassifier(
     def _class_factors(self, class_sums):
         """By what ``class_weight`` multiplies the weights of samples, (n_classes,).
 
-        ``class_sums`` are the sums of the weights of each class so far. Where they are
-        zero, in ``partial_fit``, the class has yet to come.
+        ``class_sums`` are the sums of the weights of each class so far. A sum is zero,
+        in ``partial_fit``, if the class has no samples so far.
         """
         if self.class_weight == "balanced":
             seen = class_sums > 0
@@ -604,7 +604,7 @@ class PrototypeClassifier(
         return class_factors(self.class_weight, self.classes_)
 
     def _find_components(self, X, y, weights):
-        """Find what samples are reduced to, if anything, before they are encoded."""
+        """Compute the reduction of samples before encoding, if there is one."""
 
     def _check_same(self, classes, counts):
         """Raise, before anything is set, if a fit cannot continue from the last one."""
@@ -793,9 +793,9 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         training = self._continued(X, y, weights, class_sums)
         if np.isinf(training.n_epochs):
             return training
-        # The first samples may have been few: the variance of all samples so far is
-        # computed about the start. About the moving prototypes it would grow, and steps
-        # with it.
+        # The first call may have few samples, so the variance of all samples so far is
+        # computed about the initial prototypes. About moving prototypes, the variance
+        # and the steps would grow.
         squared = training.metric.squared_distances(training.Z, training.start)
         found = find_variance(squared, training.y, training.labels, training.weights)
         share = 1 - before.sum() / class_sums.sum()
@@ -827,7 +827,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
 
 def _size_limit():
-    """Sums of fourth powers of larger numbers may be infinite, of inverses zero."""
+    """Largest number whose fourth powers, and their inverses, can be summed."""
     return np.finfo(np.float64).max ** 0.25 / 100
 
 
