@@ -37,6 +37,7 @@ from skgeom.utils.estimator import (
     BaseEstimator,
     current_progress,
     estimator_method,
+    naming,
     validate_data,
 )
 from skgeom.utils.validation import (
@@ -351,15 +352,16 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             classes = check_array(
                 on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
             )
-            unique_labels(classes, known)  # raises unless they are of one kind
-            known = union_of_classes(classes, known)
+            with naming("classes"):
+                unique_labels(classes, known)  # raises unless they are of one kind
+                known = union_of_classes(classes, known)
         if first:
             self.prior_samples_ = self.selection_scores_ = None
             self._distinct_shares = {}
         else:
             known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
-        # A class that came late may be singular with the selected number.
+        # A class that was added later may be singular with the selected number.
         for prior in dict.fromkeys([self.prior_samples_, None]):
             try:
                 return self._fit_gaussians(prior=prior)
@@ -525,7 +527,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
 
 def _span(total):
-    """The directions in which the samples differ, where these are not all.
+    """The directions in which the samples differ, if these are not all directions.
 
     Returns
     -------

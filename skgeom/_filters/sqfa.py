@@ -467,7 +467,7 @@ class SQFA(BaseFilters):
         return self
 
     def _continues_from(self, filters):
-        """Whether filters are a start, which dependent ones are not: they remain so."""
+        """Whether filters can be the start; dependent filters would stay dependent."""
         if self.group_size or not isinstance(self.init, str) or self.init != "auto":
             return False
         n_filters = self._n_filters  # may change with new classes
