@@ -361,7 +361,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         else:
             known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
-        # A class that came late may be singular with the selected number.
+        # A class that was added later may be singular with the selected number.
         for prior in dict.fromkeys([self.prior_samples_, None]):
             try:
                 return self._fit_gaussians(prior=prior)
@@ -527,7 +527,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
 
 def _span(total):
-    """The directions in which the samples differ, where these are not all.
+    """The directions in which the samples differ, if these are not all directions.
 
     Returns
     -------

@@ -338,8 +338,7 @@ class ClassStatistics:
             The distinct labels.
         counts : array-like of shape (n_classes,)
             Number of samples of each class, at least 1.
-        second_moments : array-like of shape (n_classes, n_features, n_features), \
-                or tuple
+        second_moments : array-like of shape (n_classes, n, n) or tuple
             The mean :math:`\Psi_i` of :math:`x x^\top` over the samples of each class.
             They may be structured, like ``covariances`` of :class:`ClassStatistics`.
 
@@ -762,8 +761,9 @@ class ClassStatistics:
         ...     ClassStatistics.load(path)
         ClassStatistics(1 classes, 1 features, 2 samples)
         """
+        state = _state(self)  # an error leaves the file as it is
         with _opened(path, "wb") as file:
-            np.savez(file, allow_pickle=False, **_state(self))
+            np.savez(file, allow_pickle=False, **state)
 
     @classmethod
     def load(cls, path):
@@ -1220,7 +1220,7 @@ def _state(statistics):
         "classes": classes.astype(str) if texts else classes,
         "labels": classes.dtype.str,
         "counts": statistics.counts,
-        "matrices": statistics._matrices,
+        "matrices": np.asarray(statistics._matrices),
         "means": statistics.means,
         "remainders": statistics._remainders,
         "axes": statistics.axes,
@@ -1356,7 +1356,7 @@ def _check_addition(first, second):
 
 
 def _pooled(covariances, counts):
-    """The mean of covariances, weighted by counts - 1, and these weights of sum one."""
+    """The mean of covariances, weighted by counts - 1, and the normalized weights."""
     weights = (counts - 1.0) / max((counts - 1.0).sum(), 1)
     xp = namespace(covariances)
     return xp.tensordot(like(weights, covariances), covariances, axes=1), weights

@@ -808,7 +808,7 @@ def _relevance_matrix(logarithms, y, exponent):
 
 
 def _select_shrinkage(V, y, groups, priors):
-    """The shrinkage of the highest held-out accuracy, the largest one of several.
+    """The largest shrinkage with the highest held-out accuracy.
 
     Returns
     -------

@@ -338,7 +338,7 @@ def warn_if_uninformative(selection, n_classes):
 
 
 def _held_out(fold, objective_of, candidate, n_components, constraint, start):
-    """Log posteriors of the held-out samples, and the filters; -inf if these fail."""
+    """Log posteriors of the held-out samples, and the filters; -inf without filters."""
     shrinkage, sigma2 = candidate
     statistics, iterations = fold.training, _NEXT_ITERATIONS
     if shrinkage is not None:

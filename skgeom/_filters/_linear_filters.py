@@ -372,7 +372,7 @@ class BaseFilters(
         )
 
     def _folds(self, data):
-        """Folds of held-out samples, and candidates of sigma^2; none without these."""
+        """Folds of held-out samples, and candidates of sigma^2; none without folds."""
         if not data.held_out:
             return [], []
         return folds_of_samples(
