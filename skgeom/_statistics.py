@@ -761,8 +761,9 @@ class ClassStatistics:
         ...     ClassStatistics.load(path)
         ClassStatistics(1 classes, 1 features, 2 samples)
         """
+        state = _state(self)  # an error leaves the file as it is
         with _opened(path, "wb") as file:
-            np.savez(file, allow_pickle=False, **_state(self))
+            np.savez(file, allow_pickle=False, **state)
 
     @classmethod
     def load(cls, path):
@@ -1219,7 +1220,7 @@ def _state(statistics):
         "classes": classes.astype(str) if texts else classes,
         "labels": classes.dtype.str,
         "counts": statistics.counts,
-        "matrices": statistics._matrices,
+        "matrices": np.asarray(statistics._matrices),
         "means": statistics.means,
         "remainders": statistics._remainders,
         "axes": statistics.axes,

@@ -369,13 +369,14 @@ class SQFA(BaseFilters):
         Parameters
         ----------
         statistics : ClassStatistics or list of ClassStatistics
-            Counts, means and covariances of at least two classes. The covariances are
-            used as they are, without ``covariance_estimator``: shrink covariances of
-            few samples first, ``statistics.shrunk()``. The automatic regularization is
-            the sampling noise, computed from the counts. In a list of statistics, each
-            element is one fold, and shrinkage and regularization are selected as in
-            :meth:`fit`, with random samples of Gaussians with the moments of the
-            held-out fold. If the statistics have ``axes``, the filters are optimized in
+            Counts, means and covariances of at least two classes; the covariances may
+            be :ref:`structured <structured>`. They are used as they are, without
+            ``covariance_estimator``: shrink covariances of few samples first,
+            ``statistics.shrunk()``. The automatic regularization is the sampling noise,
+            computed from the counts. In a list of statistics, each element is one fold,
+            and shrinkage and regularization are selected as in :meth:`fit`, with random
+            samples of Gaussians with the moments of the held-out fold. If the
+            statistics have ``axes``, the filters are optimized in
             the span of the axes, and are filters of all features.
 
         Returns
