@@ -484,10 +484,10 @@ class MeanPairwiseDistance:
         return sum(values), pull_back(*distance.pull_back(sum(gradients)))
 
     def mean(self, filters):
-        """Value at ``filters``, of all pairs even if those here are a sample.
+        """Value at ``filters`` for all pairs, even if a sample of pairs is optimized.
 
-        If there are more than 524,288, it is an estimate from about as many of them,
-        always the same ones, so that the values of two searches can be compared.
+        With more than 524,288 pairs, the value is estimated from a fixed sample of
+        about this size, so values of two optimizations are comparable.
         """
         pairs = large_sample(
             self.weights, _PAIRS_OF_MEAN, random_state=0, pair_weights=self.pair_weights
