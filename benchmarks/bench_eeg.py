@@ -6,10 +6,10 @@
 imagined movements), and of SSVEP, 12 subjects (three frequencies, without the trials at
 rest). MOABB evaluates within sessions (five stratified folds), across the sessions of a
 subject (all but one for training), and across subjects (all but one for training, each
-session of the test subject by itself). No method uses matrices of the test set. All
-methods are tuned alike: a grid of four candidates, by the accuracy in three inner
-folds, which leave out whole subjects if there are several, and are stratified
-otherwise.
+session of the test subject by itself). No method uses labels of the test set; FgMDM
+with ``tsupdate`` uses its matrices. All methods are tuned with equal effort: a grid of
+four candidates, by the accuracy in three inner folds, which leave out whole subjects if
+there are several, and are stratified otherwise.
 
 The command computes what ``doc/results/eeg.csv`` does not have, and writes it and
 ``doc/results/eeg_ranks.csv``: for each protocol, mean ranks over the subjects, and

@@ -137,9 +137,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     samples if the span has fewer dimensions. R counts as q n samples in addition to the
     :math:`n_k` samples of the class. :math:`\lambda` is the closed-form intensity for
     correlation matrices [2]_, and q is selected from 0, 0.3, 1, 3, 10 and infinity:
-    :meth:`fit` computes the posteriors of held-out samples, in five folds, or in the
-    folds that hold out 500 samples, and selects the largest q whose Brier score, at the
-    best temperature, is within one standard error of the best score. Equal samples
+    :meth:`fit` computes the posteriors of held-out samples in five folds, or in fewer
+    folds if these hold out 500 samples, and selects the largest q whose Brier score, at
+    the best temperature, is within one standard error of the best score. Equal samples
     count once in :math:`n_k`. The result does not depend on the units of the features,
     the order of the samples, or a constant weight. (If there are more than 10,000
     samples, a subset of 10,000 is drawn by the values of X.) :meth:`fit_statistics` and

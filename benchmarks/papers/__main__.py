@@ -11,7 +11,8 @@ rows are kept in benchmarks/papers/cache, so that an interrupted run goes on whe
 was; ``--fresh`` computes them again, as one should after a change of the packages.
 ``--only LDA QDA`` computes the rows with these labels and keeps those of the others.
 ``--seeds 5`` computes five repetitions of the rows whose repetitions are stored one by
-one, in benchmarks/papers/results/repetitions, next to those that are already there.
+one, in benchmarks/papers/results/repetitions, next to those that are already there;
+``--seeds 0`` computes none and writes the table of those.
 Data are those of the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets can.
 """
 

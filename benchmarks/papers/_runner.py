@@ -106,11 +106,14 @@ class Cache:
         """
         if not row.seeds:
             return self.entry(row, self.paths[0])
+        wanted = row.seeds if limit is None else limit
         entries = [
             self.entry(row, self.paths[1], seed=seed)
             for seed in range(row.seeds)
-            if seed < (limit or row.seeds) or self.key(row, seed=seed) in self.known
+            if seed < wanted or self.key(row, seed=seed) in self.known
         ]
+        if not entries:
+            raise Missing(f"{words(row)}: no repetition is stored")
         values = {
             measure: [value for entry in entries for value in entry["values"][measure]]
             for measure in entries[0]["values"]
