@@ -2,8 +2,8 @@
 
     python benchmarks/bench_transfer.py PART [--data FOLDER]
 
-The parts are accuracy, online, window, strength, relevance, checks, constants and
-within.
+The parts are accuracy, online, window, strength, relevance, checks, constants, within
+and labels.
 
 ``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4, and of SSVEP
 (eeg_ssvep.npz). No method gets a label of the new domain. "Days" trains on the first
@@ -18,7 +18,8 @@ relevance, also from the second day to the first and on simulations, and ``check
 compares each subject with and without adaptation, for equal and unequal classes;
 ``constants`` compares candidates of the shrinkage, numbers of folds, and where
 expectation maximization stops.
-``within`` tests labels of the second day.
+``within`` tests labels of the second day. ``labels`` adds the first labeled trials of
+each class of the new day to the training (``doc/results/transfer_labels.csv``).
 """
 
 import argparse
@@ -48,8 +49,10 @@ from suite import matrices
 from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis, _transfer
 from skgeom.geometry import expm
 
-PARTS = "accuracy online window strength relevance checks constants within".split()
+PARTS = "accuracy online window strength relevance checks constants within labels"
+PARTS = PARTS.split()
 TRIALS_PER_RUN = 48
+RESULTS = Path(__file__).parents[1] / "doc" / "results"
 LOGISTIC = make_pipeline(TangentSpace(), LogisticRegression(max_iter=1000))
 CLASSIFIERS = {
     "MDM": MDM(),
@@ -406,6 +409,53 @@ def within(folder):
         predicted = cross_val_predict(LOGISTIC, trials.X[own], trials.y[own], cv=5)
         each.append(cohen_kappa_score(trials.y[own], predicted))
     print(f"  {np.mean(each):.3f} ({' '.join(f'{kappa:.2f}' for kappa in each)})")
+
+
+N_LABELED, WEIGHTS = (0, 5, 10, 20), (1, 10)
+
+
+def labels(folder):
+    """Kappa on the trials of a day after its first 20 of each class."""
+    print("BCI IV 2a, kappa across subjects with labeled trials of the new day")
+    trials, found = bci(folder), {}
+    day = trials.domains["day"]
+    Z, y = trials.recentered(day), trials.y
+    for train, parts in trials.splits("people"):
+        for part in parts:
+            order = np.zeros(len(y), dtype=int)  # number of the trial in its class
+            for label in np.unique(y):
+                own = np.flatnonzero(part & (y == label))
+                order[own] = np.arange(len(own))
+            test = part & (order >= max(N_LABELED))
+            for number in N_LABELED:
+                new = np.flatnonzero(part & (order < number))
+                for name, predicted in few_labels(trials, Z, day, train, new, test):
+                    kappa = cohen_kappa_score(y[test], predicted)
+                    found.setdefault(name, {}).setdefault(number, []).append(kappa)
+        print(f"  day {day[test][0]}", flush=True)
+    with (RESULTS / "transfer_labels.csv").open("w") as file:
+        header = ["Training data and classifier", *map(str, N_LABELED)]
+        print(*header, sep=",", file=file)
+        for name, row in found.items():
+            cells = [f"{np.mean(row[n]):.3f}" if n in row else "" for n in N_LABELED]
+            print(f'"{name}"', *cells, sep=",", file=file)
+
+
+def few_labels(trials, Z, day, train, new, test):
+    """Names of methods, and their predictions from some labeled trials of a new day."""
+    X, y = trials.X, trials.y
+    for weight in WEIGHTS if len(new) else (1,):
+        rows = np.concatenate([np.flatnonzero(train), *[new] * weight])
+        plrsq = PLRSQ().fit(Z[rows], y[rows]).predict(Z[test])
+        model = TransferDiscriminantAnalysis().fit(X[rows], y[rows], day[rows])
+        model.adapt(X[test], day[test])
+        adapted = model.predict(X[test], domain=day[test])
+        for shown in (weight,) if len(new) else WEIGHTS:  # equal without new trials
+            yield f"Recentering + PLRSQ, weight {shown}", plrsq
+            yield f"TransferDiscriminantAnalysis, adapted, weight {shown}", adapted
+    if len(new):
+        model = TransferDiscriminantAnalysis().fit(Z[new], y[new])
+        yield "TransferDiscriminantAnalysis, new day only", model.predict(Z[test])
 
 
 def main():

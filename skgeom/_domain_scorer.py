@@ -1,4 +1,4 @@
-"""Scores of classifiers whose predictions need the domain of each sample."""
+"""Scores of classifiers whose predictions require the domain of each sample."""
 
 from copy import copy
 from functools import partial

@@ -37,6 +37,7 @@ from skgeom.utils.estimator import (
     BaseEstimator,
     current_progress,
     estimator_method,
+    naming,
     validate_data,
 )
 from skgeom.utils.validation import (
@@ -136,9 +137,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     samples if the span has fewer dimensions. R counts as q n samples in addition to the
     :math:`n_k` samples of the class. :math:`\lambda` is the closed-form intensity for
     correlation matrices [2]_, and q is selected from 0, 0.3, 1, 3, 10 and infinity:
-    :meth:`fit` computes the posteriors of held-out samples, in five folds, or in the
-    folds that hold out 500 samples, and selects the largest q whose Brier score, at the
-    best temperature, is within one standard error of the best score. Equal samples
+    :meth:`fit` computes the posteriors of held-out samples in five folds, or in fewer
+    folds if these hold out 500 samples, and selects the largest q whose Brier score, at
+    the best temperature, is within one standard error of the best score. Equal samples
     count once in :math:`n_k`. The result does not depend on the units of the features,
     the order of the samples, or a constant weight. (If there are more than 10,000
     samples, a subset of 10,000 is drawn by the values of X.) :meth:`fit_statistics` and
@@ -351,15 +352,16 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             classes = check_array(
                 on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
             )
-            unique_labels(classes, known)  # raises unless they are of one kind
-            known = union_of_classes(classes, known)
+            with naming("classes"):
+                unique_labels(classes, known)  # raises unless they are of one kind
+                known = union_of_classes(classes, known)
         if first:
             self.prior_samples_ = self.selection_scores_ = None
             self._distinct_shares = {}
         else:
             known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
-        # A class that came late may be singular with the selected number.
+        # A class that was added later may be singular with the selected number.
         for prior in dict.fromkeys([self.prior_samples_, None]):
             try:
                 return self._fit_gaussians(prior=prior)
@@ -525,7 +527,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
 
 def _span(total):
-    """The directions in which the samples differ, where these are not all.
+    """The directions in which the samples differ, if these are not all directions.
 
     Returns
     -------

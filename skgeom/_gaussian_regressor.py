@@ -1,4 +1,4 @@
-"""Regression by Gaussians whose means and covariances follow a continuous target."""
+"""Regression by Gaussians whose means and covariances depend on a continuous target."""
 
 from itertools import pairwise
 from numbers import Integral, Real
@@ -35,9 +35,9 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     covariance :math:`\Sigma(y)`. Both are estimated at levels of the target and
     interpolated linearly between neighboring levels. The prediction is the mean of the
     posterior :math:`p(y \mid x) \propto p(y) \, \mathcal N(x; \mu(y), \Sigma(y))` on a
-    grid. Use it with filters of :class:`AMAGauss` and :class:`SQFA` to estimate speed,
-    disparity or orientation, if the covariances of the features contain most of the
-    information [1]_.
+    grid. Use the regressor with filters of :class:`AMAGauss` or :class:`SQFA` to
+    estimate speed, disparity or orientation, if the covariances of the features contain
+    most of the information [1]_.
 
     Parameters
     ----------

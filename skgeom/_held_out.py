@@ -141,7 +141,7 @@ def folds_of_distinct(y, n_folds):
 
 
 def _sort(X, y):
-    """Numbers of rows, sorted by labels and features, and which are new ones."""
+    """Indices of rows, sorted by labels and features, and whether each row is new."""
     X = X.toarray() if issparse(X) else to_numpy(X)
     labels = np.unique(y, return_inverse=True)[1]
     order = np.arange(len(labels))

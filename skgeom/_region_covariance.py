@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.threads import map_threads
-from skgeom.utils.validation import check_array, check_finite
+from skgeom.utils.validation import check_array, check_finite, shape_of
 
 LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 _SETS = {
@@ -206,8 +206,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             axis, order = _derivative(name)
             if order and X.shape[1:3][axis] <= order:
                 raise ValueError(
-                    f"The feature {name!r} needs images of at least {order + 1} pixels "
-                    f"in the direction of {'yx'[axis]}, got images of height "
+                    f"The feature {name!r} requires images X of at least {order + 1} "
+                    f"pixels in the direction of {'yx'[axis]}, got images of height "
                     f"{X.shape[1]} and width {X.shape[2]}."
                 )
         return X, names
@@ -242,7 +242,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
 def _for_each_size(function, X, mask=None):
     """Results for a stack of images, or for each image of a list of several sizes."""
-    if not isinstance(X, list | tuple) or len({np.shape(image) for image in X}) == 1:
+    if not isinstance(X, list | tuple) or len({shape_of(image) for image in X}) == 1:
         return [function(X) if mask is None else function(X, mask)]
     if mask is not None and len(mask) != len(X):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Classification with rejection of samples whose best class is too improbable."""
+"""Classification with rejection of samples whose largest class probability is small."""
 
 from numbers import Integral, Real
 

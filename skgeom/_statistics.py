@@ -76,13 +76,13 @@ class ClassStatistics:
         Mean :math:`\gamma_i` of each class.
     covariances : array-like of shape (n_classes, n_features, n_features), or tuple
         Covariance :math:`\Phi_i` of each class. Merging assumes unbiased estimates
-        (divided by count - 1). Structured covariances never form this array, and
-        cannot be merged: an array of shape (n_classes, n_blocks, d, d) contains the
-        blocks of block-diagonal covariances, n_features = n_blocks * d; a tuple
-        ``(diagonal, factors)`` defines low rank plus diagonal covariances
+        (divided by count - 1). Structured covariances are never formed as an array, and
+        cannot be merged. An array of shape (n_classes, n_blocks, d, d) defines
+        block-diagonal covariances of n_blocks * d features. A tuple ``(diagonal,
+        factors)`` defines low rank plus diagonal covariances
         :math:`D_i + A_i^\top A_i`, with the diagonals of :math:`D_i`, of shape
-        (n_classes, n_features), or their blocks, and rows :math:`A_i`, of shape
-        (n_classes, r, n_features). See the :ref:`user guide <structured>`.
+        (n_classes, n_features), or blocks of :math:`D_i`, and factors :math:`A_i`, of
+        shape (n_classes, r, n_features). See the :ref:`user guide <structured>`.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class ClassStatistics:
         namespace and device of the samples.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
         Covariance of each class, with the namespace and device of the means.
-        Structured covariances cannot become an array.
+        Structured covariances cannot be converted to an array.
     axes : ndarray of shape (n_axes, n_features) or None
         The orthonormal axes of statistics in fewer dimensions, see ``n_axes``. Means
         and covariances then belong to the ``n_axes`` features ``X @ axes.T``.
@@ -338,10 +338,9 @@ class ClassStatistics:
             The distinct labels.
         counts : array-like of shape (n_classes,)
             Number of samples of each class, at least 1.
-        second_moments : array-like of shape (n_classes, n_features, n_features), \
-                or tuple
+        second_moments : array-like of shape (n_classes, n, n) or tuple
             The mean :math:`\Psi_i` of :math:`x x^\top` over the samples of each class.
-            They may be structured, as covariances of :class:`ClassStatistics`.
+            They may be structured, like ``covariances`` of :class:`ClassStatistics`.
 
         Returns
         -------
@@ -762,8 +761,9 @@ class ClassStatistics:
         ...     ClassStatistics.load(path)
         ClassStatistics(1 classes, 1 features, 2 samples)
         """
+        state = _state(self)  # an error leaves the file as it is
         with _opened(path, "wb") as file:
-            np.savez(file, allow_pickle=False, **_state(self))
+            np.savez(file, allow_pickle=False, **state)
 
     @classmethod
     def load(cls, path):
@@ -1220,7 +1220,7 @@ def _state(statistics):
         "classes": classes.astype(str) if texts else classes,
         "labels": classes.dtype.str,
         "counts": statistics.counts,
-        "matrices": statistics._matrices,
+        "matrices": np.asarray(statistics._matrices),
         "means": statistics.means,
         "remainders": statistics._remainders,
         "axes": statistics.axes,
@@ -1356,7 +1356,7 @@ def _check_addition(first, second):
 
 
 def _pooled(covariances, counts):
-    """The mean of covariances, weighted by counts - 1, and these weights of sum one."""
+    """The mean of covariances, weighted by counts - 1, and the normalized weights."""
     weights = (counts - 1.0) / max((counts - 1.0).sum(), 1)
     xp = namespace(covariances)
     return xp.tensordot(like(weights, covariances), covariances, axes=1), weights

@@ -411,7 +411,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         adaptation.
     adaptation_evidence_ : dict of float
         For each adaptation that was tested, by its name, the gain of held-out
-        log-likelihood in standard errors; an adaptation is used if it exceeds 2.
+        log-likelihood in standard errors. An adaptation is used if its gain exceeds 2.
     shrinkage_ : float
         The shrinkage that was used.
     shrinkage_scores_ : dict of ndarray of shape (n_folds,)
@@ -510,7 +510,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n, n)
             SPD matrices; not modified.
         y : array-like of shape (n_samples,)
-            Their classes.
+            Classes of the matrices.
         domain : array-like of shape (n_samples,), default=None
             Labels of the domains; None for a single domain.
 
@@ -808,7 +808,7 @@ def _relevance_matrix(logarithms, y, exponent):
 
 
 def _select_shrinkage(V, y, groups, priors):
-    """The shrinkage of the highest held-out accuracy, the largest one of several.
+    """The largest shrinkage with the highest held-out accuracy.
 
     Returns
     -------

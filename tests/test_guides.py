@@ -76,8 +76,8 @@ def test_script(name, capsys):
     assert len(blocks) == (DOC / name).read_text().count(DIRECTIVE)
     namespace = {}
     for line, block in blocks:
-        if "import torch" in block:
-            pytest.importorskip("torch")
+        for package in re.findall(r"(?:import|from) (torch|moabb)", block):
+            pytest.importorskip(package)
         exec(compile("\n" * (line - 1) + block, name, "exec"), namespace)
     said = re.search(r"^This prints (.*?)\.\s", (DOC / name).read_text(), re.M | re.S)
     if said:

@@ -89,28 +89,25 @@ def test_pre_commit_runs_the_commands_of_the_lint_job():
 
 @pytest.mark.skipif(os.name == "nt", reason="the script is for bash")
 @pytest.mark.parametrize(
-    "tag, address, heading, code",
+    "tag, owner, date, code",
     [
-        ("v1.2.0", "me/skgeom", "1.2.0 (2026-12-01)", 0),
-        ("v1.2.1", "me/skgeom", "1.2.1 (2026-12-01)", 1),  # differs from __version__
-        ("v1.2.0", "me/skgeom", "1.2.0 (unreleased)", 1),
-        ("v1.2.0", "OWNER/skgeom", "1.2.0 (2026-12-01)", 1),
+        ("v1.2.0", "me", "(2026-12-01)", 0),
+        ("v1.2.1", "me", "(2026-12-01)", 1),  # differs from __version__
+        ("v1.2.0", "me", "(unreleased)", 1),
+        ("v1.2.0", "OWNER", "(2026-12-01)", 1),
     ],
 )
-def test_release_checks_tag_address_and_changelog(
-    tag, address, heading, code, tmp_path
-):
+def test_release_checks_tag_address_and_changelog(tag, owner, date, code, tmp_path):
     workflow = (ROOT / ".github/workflows/release.yml").read_text()
     script = textwrap.dedent(workflow.split("run: |\n")[1].split("      - run:")[0])
-    files = {
-        "skgeom/__init__.py": '__version__ = "1.2.0"',
-        "doc/changelog.rst": heading,
-    }
+    files = {"skgeom/__init__.py": '__version__ = "1.2.0"\n'}
+    files["doc/changelog.rst"] = f"{tag[1:]} {date}\n"
     for name in ("pyproject.toml", "CITATION.cff", ".github/conda/recipe.yaml"):
-        files[name] = address
+        files[name] = re.sub("([/@])OWNER", r"\1me", (ROOT / name).read_text())
+    files["CITATION.cff"] += f"# https://github.com/{owner}\n"
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text + "\n")
+        (tmp_path / name).write_text(text)
     shell = {"cwd": tmp_path, "env": os.environ | {"GITHUB_REF_NAME": tag}}
     assert subprocess.run(["bash", "-e", "-c", script], **shell).returncode == code
 

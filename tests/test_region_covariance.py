@@ -139,7 +139,7 @@ def test_needs_no_fit_and_takes_images_of_any_size(images):
     [
         ((9, 12), r"got shape \(9, 12\).*X\[None\]"),
         ((0, 9, 12), "minimum of 1"),
-        ((2, 1, 9), r"'\|I_y\|' needs images of at least 2 pixels .* height 1"),
+        ((2, 1, 9), r"'\|I_y\|' requires images X of at least 2 pixels .* height 1"),
         ((9, 9, 3), r"For one image of that many channels, use X\[None\]"),
         ((2, 3, 9, 9), r"channels come first, use np.moveaxis\(X, 1, -1\)"),
     ],
@@ -167,7 +167,7 @@ def test_bad_features(images, features, message):
 
 
 def test_bad_parameters(images):
-    with pytest.raises(ValueError, match=r"'\|I_xx\|' needs images of at least 3"):
+    with pytest.raises(ValueError, match=r"'\|I_xx\|' requires images X of at least 3"):
         RegionCovariance("color").transform(images[:, :, :2])
     with pytest.raises(ValueError, match="'regularization' parameter"):
         RegionCovariance(regularization=-1).transform(images)

@@ -2,6 +2,7 @@
 
 import json
 import operator
+import os
 import tracemalloc
 from fractions import Fraction
 
@@ -567,6 +568,12 @@ def test_files_that_are_no_statistics(statistics, tmp_path):
     with pytest.raises(FileNotFoundError):
         ClassStatistics.load(tmp_path / "none.npz")
     state = statistics.to_dict()
+    made = str(tmp_path / "made by unpickling")
+    trap = type("Trap", (), {"__reduce__": lambda self: (os.mkdir, (made,))})()
+    np.savez(tmp_path / "trap.npz", **dict.fromkeys(state, np.array([trap], object)))
+    with pytest.raises(ValueError, match="is not a complete file of"):
+        ClassStatistics.load(tmp_path / "trap.npz")
+    assert not os.path.exists(made)
     for change in (
         {"version": 2},
         {"format": "other"},

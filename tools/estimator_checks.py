@@ -46,8 +46,8 @@ scikit-learn tests estimators with ``check_estimator``. The table counts the res
 public estimator with default parameters, and for similar estimators of scikit-learn and pyRiemann.
 ``RejectionClassifier`` and ``ClusterClassifier``, which require an estimator, use
 ``LogisticRegression`` and ``KMeans``. Estimators of SPD matrices or images, in italics, run through an
-adapter that converts the vectors of the checks. The adapter is the same for pyRiemann, but it was
-written for skgeom, so that it may cause some failures.
+adapter that converts the vectors of the checks. pyRiemann uses the same adapter, which was
+written for skgeom and may cause some of its failures.
 Skipped checks require an array library or a device that was not available. A declared failure is
 expected, for the reason below the table.
 

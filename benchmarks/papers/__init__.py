@@ -11,5 +11,6 @@ MODULES = [
     "plrsq_soft_labels",
     "plrsq_bci",
     "plrsq_eth80",
+    "plrsq_methods",
     "plrsq_cifar10",
 ]

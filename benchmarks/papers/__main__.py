@@ -9,7 +9,10 @@ The tables go to benchmarks/papers/results, from where the documentation takes t
 those of ``--quick``, with fewer rows, seeds and samples, are only printed. Finished
 rows are kept in benchmarks/papers/cache, so that an interrupted run goes on where it
 was; ``--fresh`` computes them again, as one should after a change of the packages.
-``--only LDA`` computes the rows with this label and keeps the others of the table.
+``--only LDA QDA`` computes the rows with these labels and keeps those of the others.
+``--seeds 5`` computes five repetitions of the rows whose repetitions are stored one by
+one, in benchmarks/papers/results/repetitions, next to those that are already there;
+``--seeds 0`` computes none and writes the table of those.
 Data are those of the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets can.
 """
 
@@ -55,7 +58,8 @@ def main(arguments=None):
         "--results", help="folder for tables and pictures, instead of the checkout's"
     )
     parser.add_argument("--cache", default=HERE / "cache", help="folder of known rows")
-    parser.add_argument("--only", help="label of the rows to compute")
+    parser.add_argument("--only", nargs="+", help="labels of the rows to compute")
+    parser.add_argument("--seeds", type=int, help="limit of the new repetitions")
     parser.add_argument("--fresh", action="store_true", help="forget the known rows")
     parser.add_argument(
         "--progress",
@@ -105,6 +109,7 @@ def reproduce(reproduction, options):
         results=options.results or (None if options.quick else HERE / "results"),
         progress=options.progress,
         only=options.only,
+        seeds=options.seeds,
     )
     if options.results and lines and reproduction.plot is not None:
         draw(reproduction, lines, options.results)

@@ -23,16 +23,8 @@ def annealed(sigma2, n_epochs, power=1.1):
 class AnnealedPLRSQ(PLRSQ):
     """PLRSQ whose epochs have the variances of ``annealed``."""
 
-    power = 1.1
-
     def fit(self, X, y):
         self.set_params(random_state=check_random_state(self.random_state))
-        for sigma2 in annealed(self.sigma2, self.max_iter, self.power):
+        for sigma2 in annealed(self.sigma2, self.max_iter):
             self.set_params(sigma2=sigma2).partial_fit(X, y)
         return self
-
-
-class SlowlyAnnealedPLRSQ(AnnealedPLRSQ):
-    """The same with variances that decrease by a fixed factor."""
-
-    power = 1

@@ -10,7 +10,9 @@ prints for its result::
                       {"accuracy": published})
 
 ``accuracy(name="LDA")`` returns ``{"accuracy": number}``, or a list of numbers, one for
-each seed or split.
+each seed or split. The function of a row with ``seeds=20`` has the argument ``seed``
+and returns numbers of one repetition. Each repetition is stored as it finishes, in the
+folder ``repetitions`` of the results, so that a later run continues.
 """
 
 import csv
@@ -45,6 +47,7 @@ class Row:
     function: Callable[..., dict]
     arguments: dict[str, object]
     published: dict[str, float | None] = field(default_factory=dict)
+    seeds: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,32 +80,60 @@ def reproduces(paper, title, *, version=1, median=False, plot=None):
 class Cache:
     """Results in a file of JSON lines, by name, version, function and arguments."""
 
-    def __init__(self, folder, reproduction, fresh=False):
-        self.path = Path(folder) / f"{reproduction.name}.jsonl"
+    def __init__(self, folder, reproduction, fresh=False, repetitions=None):
+        self.paths = [
+            Path(place) / f"{reproduction.name}.jsonl"
+            for place in (folder, repetitions or folder)
+        ]
         self.version = reproduction.version
         self.known = {}
-        if self.path.exists() and not fresh:
-            for line in self.path.read_text().splitlines():
+        for path in self.paths if not fresh else []:
+            for line in path.read_text().splitlines() if path.exists() else []:
                 try:
                     entry = json.loads(line)
                 except json.JSONDecodeError:  # cut off by an interruption
                     continue
                 self.known[entry["key"]] = entry
 
-    def result(self, row):
-        """Values by measure, and seconds: from the file, or computed and appended."""
-        parts = [self.version, row.function.__name__, row.arguments]
-        key = json.dumps(parts, sort_keys=True)
+    def key(self, row, **seed):
+        parts = [self.version, row.function.__name__, row.arguments | seed]
+        return json.dumps(parts, sort_keys=True)
+
+    def result(self, row, limit=None):
+        """Values by measure, and seconds: from a file, or computed and appended.
+
+        Of a row with seeds, all repetitions that are stored, and at least ``limit``.
+        """
+        if not row.seeds:
+            return self.entry(row, self.paths[0])
+        wanted = row.seeds if limit is None else limit
+        entries = [
+            self.entry(row, self.paths[1], seed=seed)
+            for seed in range(row.seeds)
+            if seed < wanted or self.key(row, seed=seed) in self.known
+        ]
+        if not entries:
+            raise Missing(f"{words(row)}: no repetition is stored")
+        values = {
+            measure: [value for entry in entries for value in entry["values"][measure]]
+            for measure in entries[0]["values"]
+        }
+        seconds = round(sum(entry["seconds"] for entry in entries), 2)
+        return {"values": values, "seconds": seconds}
+
+    def entry(self, row, path, **seed):
+        key = self.key(row, **seed)
         if key not in self.known:
             start = time.perf_counter()
-            values = row.function(**row.arguments)
+            values = row.function(**row.arguments, **seed)
             values = {
                 k: np.atleast_1d(v).astype(float).tolist() for k, v in values.items()
             }
             seconds = round(time.perf_counter() - start, 2)
             self.known[key] = {"key": key, "values": values, "seconds": seconds}
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a") as file:
+            self.known[key] |= {"commit": commit()} if seed else {}
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a") as file:
                 file.write("\n" + json.dumps(self.known[key]))
         return self.known[key]
 
@@ -137,24 +168,28 @@ def run(
     results=None,
     progress=None,
     only=None,
+    seeds=None,
 ):
     """Compute or look up rows, print the table, and write it; returns its lines.
 
-    ``only`` is a label of the rows to compute. Rows that are not computed, for this
-    reason or because something is missing, remain in the file as they are.
+    ``only`` are labels of the rows to compute. Rows that are not computed, for this
+    reason or because something is missing, remain in the file as they are. ``seeds``
+    limits the repetitions that are computed.
     """
     progress = sys.stderr.isatty() if progress is None else progress
     print(f"\n{reproduction.name}: {reproduction.title} ({reproduction.paper})")
-    cache = Cache(cache, reproduction, fresh)
+    repetitions = None if results is None else Path(results, "repetitions")
+    cache = Cache(cache, reproduction, fresh, repetitions)
     every = list(reproduction.rows(quick))
-    rows = [row for row in every if only is None or only in labels(row).values()]
+    wanted = set(only or ())
+    rows = [row for row in every if not wanted or wanted & {*labels(row).values()}]
     computed, missing = {}, set()
     for number, row in enumerate(rows, 1):
         if progress:
             line = f"\r\033[K{number}/{len(rows)} {words(row)}"
             print(line, end="", file=sys.stderr)
         try:
-            result = cache.result(row)
+            result = cache.result(row, seeds)
         except Missing as reason:
             missing.add(str(reason))
             continue

@@ -5,6 +5,7 @@ small network stands for the latter, and 7000 + 3000 images for 50000 + 10000; t
 were in JPEG, so that scores cannot be compared with those of the paper.
 """
 
+import time
 from functools import cache
 
 import numpy as np
@@ -101,3 +102,43 @@ def plrsq_figure_6(quick):
                 arguments["epochs"] = 20 if few else 100
             labels = {"training images": n_samples, "method": method}
             yield Row(labels, accuracy, arguments)
+
+
+def epoch_seconds(n_samples, n_prototypes):
+    """Processor time of an epoch of PLRSQ, and of a network of pixels."""
+    pixels, descriptors, y, n_train = images()
+    index = np.random.default_rng(0).choice(n_train, n_samples, replace=False)
+    X, labels = descriptors[index], y[index]
+    model = PLRSQ(
+        n_prototypes,
+        metric="riemann",
+        sigma2=0.5,
+        priors="uniform",
+        solver="sgd",
+        max_iter=1,
+        random_state=0,
+    )
+    network = MLPClassifier((100,), max_iter=1, random_state=0)
+    few = np.concatenate([np.flatnonzero(labels == k)[:10] for k in range(10)])
+    model.fit(X[few], labels[few])  # with its first prototypes
+    seconds = []
+    for fit in (
+        lambda: model.partial_fit(X, labels),
+        lambda: network.fit(pixels[index], labels),
+    ):
+        start = time.process_time()
+        fit()
+        seconds.append(time.process_time() - start)
+    return {
+        "seconds of an epoch": seconds[0],
+        "milliseconds of an image": 1000 * seconds[0] / n_samples,
+        "seconds of an epoch, network of pixels": seconds[1],
+    }
+
+
+@reproduces("Tang et al. 2021, figure 7", "Processor time of an epoch on CIFAR-10")
+def plrsq_figure_7(quick):
+    for n_samples in [200] if quick else [200, 500, 1000, 5000]:
+        labels = {"training images": n_samples}
+        arguments = {"n_samples": n_samples, "n_prototypes": 5}
+        yield Row(labels, epoch_seconds, arguments)

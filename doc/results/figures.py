@@ -184,7 +184,7 @@ def hartoyo_honest():
 
 
 def hartoyo_splits():
-    """One split in the paper and ten here; and the spectra."""
+    """F1 on the split of the paper; and the spectra."""
     left, right = panels(2, 2.8)
     rows = rows_of("hartoyo-figure-8")
     rows = [row for row in rows if row["measure"] in ("F1", "test F1")]

@@ -257,32 +257,28 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     shares = np.concatenate([fold.shares for fold in folds])
     posteriors, scores, filters = {}, {}, {}
 
-    def evaluate(candidate, starts):
-        of_folds, filters[candidate] = [], []
-        for fold, start in zip(folds, starts, strict=True):
-            posterior, own = _held_out(
-                fold, objective_of, candidate, n_components, constraint, start
-            )
-            of_folds.append(posterior)
-            filters[candidate].append(own)
-        posteriors[candidate] = np.concatenate(of_folds)
-        scores[candidate] = score = shares @ posteriors[candidate]
-        message = (
-            f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
-        )
-        current_progress().step("selection", message, name="candidate")
-        return filters[candidate]
-
     def follow(path, best, starts=None):
-        """Evaluate candidates until one is clearly worse than the best previous one.
+        """Score candidates until one is clearly worse than the best one before it.
 
-        All start from ``starts`` or, if it is None, from the filters of the previous
-        candidate.
+        The optimization starts at ``starts``, or if that is None at the filters of the
+        previous candidate.
         """
         found = [None] * len(folds)
         for candidate in path:
-            found = evaluate(candidate, starts or found)
-            if np.isfinite([scores[best], scores[candidate]]).all():
+            of_folds, filters[candidate] = [], []
+            for fold, start in zip(folds, starts or found, strict=True):
+                posterior, own = _held_out(
+                    fold, objective_of, candidate, n_components, constraint, start
+                )
+                of_folds.append(posterior)
+                filters[candidate].append(own)
+            found = filters[candidate]
+            posteriors[candidate] = np.concatenate(of_folds)
+            scores[candidate] = score = shares @ posteriors[candidate]
+            message = "shrinkage {}, regularization {:.4g}: {:.6f}"
+            message = message.format(*candidate, score)
+            current_progress().step("selection", message, name="candidate")
+            if np.isfinite([scores[best], score]).all():
                 losses = posteriors[best] - posteriors[candidate]
                 if shares @ losses > standard_error(losses, shares):
                     return
@@ -342,7 +338,7 @@ def warn_if_uninformative(selection, n_classes):
 
 
 def _held_out(fold, objective_of, candidate, n_components, constraint, start):
-    """Log posteriors of the held-out samples, and the filters; -inf if these fail."""
+    """Log posteriors of the held-out samples, and the filters; -inf without filters."""
     shrinkage, sigma2 = candidate
     statistics, iterations = fold.training, _NEXT_ITERATIONS
     if shrinkage is not None:

@@ -304,10 +304,9 @@ class BaseFilters(
     def _check_sizes(self, classes, argument="y"):
         """Check numbers of classes and features; set the number of filters."""
         check_two_classes(classes, type(self).__name__, argument)
-        n_features, self._n_filters = self.n_features_in_, self.n_components
+        n_features, most = self.n_features_in_, len(classes) - 1
+        self._n_filters = int(self.n_components or min(most, n_features))
         self._is_small = n_features <= FEW_FEATURES and len(classes) <= FEW_CLASSES
-        if self.n_components is None:
-            self._n_filters = min(len(classes) - 1, n_features)
         if self._n_filters > n_features:
             raise ValueError(
                 f"n_components={self.n_components} exceeds the number of features, "
@@ -373,7 +372,7 @@ class BaseFilters(
         )
 
     def _folds(self, data):
-        """Folds of held-out samples, and candidates of sigma^2; none without these."""
+        """Folds of held-out samples, and candidates of sigma^2; none without folds."""
         if not data.held_out:
             return [], []
         return folds_of_samples(

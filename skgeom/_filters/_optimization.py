@@ -37,7 +37,7 @@ _ABOVE_NOISE = 6.0
 # (benchmarks/bench_many_classes.py).
 FEW_CLASSES = 50
 
-# Filters of unit norm are taken for dependent below this smallest singular value. An
+# Filters of unit norm are treated as dependent below this smallest singular value. An
 # optimization up to rotations comes to such filters more slowly: ten times as much
 # (benchmarks/bench_constants.py: with zero, filters of iris are dependent).
 DEPENDENT = 1e-3
@@ -175,7 +175,7 @@ def _start_of_group(
             group.spanned.shape[1] + size,
             # Given filters may lie outside of a coarse subspace.
             allow_coarse=isinstance(init, str),
-            # Some distances make as much of small variances as of large ones.
+            # Some distances weight small variances as much as large variances.
             down_to_noise=objective.affine_invariant,
         )
     if isinstance(init, str):
@@ -188,8 +188,8 @@ def _start_of_group(
     if warm_start is not None:
         starts.append(_given(warm_start, group, coordinates, size, constraint))
     metric = None
-    # Up to rotations a filter of little value may be shortened until it is lost, so
-    # that given filters are optimized as they are.
+    # Up to rotations, a filter of little value can shrink to zero, so given filters are
+    # optimized without the quotient.
     if isinstance(init, str) and not span_only:
         metric = rotation_metric(
             objective, constraint, group.within, group.total, regularization
@@ -407,7 +407,7 @@ def whitening_coordinates(total):
 def _leading_axes(total, size):
     """About the first principal axes, by iterations of a random subspace.
 
-    Their variances fall. The last ten of them are rough.
+    Their variances decrease. The last ten axes are approximate.
     """
     # With NumPy only: scipy's BLAS has separate threads, which keep spinning after each
     # call and compete with NumPy's.

@@ -365,7 +365,7 @@ class BlockInformation:
         Weights of the samples of each class.
     """
 
-    # Each block is a task of Dask, and takes threads as it likes.
+    # Each block is a Dask task that manages its own threads.
     parallel = False
     rotation_invariant = affine_invariant = True
 

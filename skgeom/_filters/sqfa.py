@@ -369,13 +369,14 @@ class SQFA(BaseFilters):
         Parameters
         ----------
         statistics : ClassStatistics or list of ClassStatistics
-            Counts, means and covariances of at least two classes. The covariances are
-            used as they are, without ``covariance_estimator``: shrink covariances of
-            few samples first, ``statistics.shrunk()``. The automatic regularization is
-            the sampling noise, computed from the counts. In a list of statistics, each
-            element is one fold, and shrinkage and regularization are selected as in
-            :meth:`fit`, with random samples of Gaussians with the moments of the
-            held-out fold. If the statistics have ``axes``, the filters are optimized in
+            Counts, means and covariances of at least two classes; the covariances may
+            be :ref:`structured <structured>`. They are used as they are, without
+            ``covariance_estimator``: shrink covariances of few samples first,
+            ``statistics.shrunk()``. The automatic regularization is the sampling noise,
+            computed from the counts. In a list of statistics, each element is one fold,
+            and shrinkage and regularization are selected as in :meth:`fit`, with random
+            samples of Gaussians with the moments of the held-out fold. If the
+            statistics have ``axes``, the filters are optimized in
             the span of the axes, and are filters of all features.
 
         Returns
@@ -466,7 +467,7 @@ class SQFA(BaseFilters):
         return self
 
     def _continues_from(self, filters):
-        """Whether filters are a start, which dependent ones are not: they remain so."""
+        """Whether filters can be the start; dependent filters would stay dependent."""
         if self.group_size or not isinstance(self.init, str) or self.init != "auto":
             return False
         n_filters = self._n_filters  # may change with new classes

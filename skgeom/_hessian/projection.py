@@ -33,6 +33,7 @@ from skgeom.utils.estimator import (
     check_feature_names,
     current_progress,
     estimator_method,
+    naming,
     validate_data,
     with_names,
 )
@@ -315,7 +316,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     def _weights(self, y):
         """Weights of the samples by ``class_weight``."""
-        weights = compute_sample_weight(self.class_weight, y)
+        with naming("class_weight"):
+            weights = compute_sample_weight(self.class_weight, y)
         if not (weights >= 0).all() or not weights.any():
             raise ValueError(
                 "class_weight must not be negative, nor zero for all classes, got "
@@ -385,7 +387,7 @@ def default_network(n_samples, n_classes, random_state=None):
 
 
 def _weight_parameter(estimator, weights):
-    """Arguments of fit with weights of samples; None if the estimator takes none."""
+    """Arguments of fit with sample weights; None if it does not accept them."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         inner = _weight_parameter(last, weights)
@@ -414,7 +416,7 @@ def _check_saturation(mean, name):
 
 
 def _eigenvectors(matrix):
-    """Eigenvalues in falling order, and eigenvectors in rows, of determined signs."""
+    """Eigenvalues in descending order, and eigenvectors in rows, with fixed signs."""
     values, vectors = np.linalg.eigh(matrix)
     return values[::-1].copy(), fix_signs(vectors.T[::-1])
 

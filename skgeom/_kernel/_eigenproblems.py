@@ -281,7 +281,7 @@ def _dense_eigenpairs(matrix, n_components, tol, denominator=None):
 
 
 def _positive_leading(pairs, n_components, tol):
-    """The largest positive of rising eigenvalues, in falling order, and vectors."""
+    """The largest positive of ascending eigenvalues, descending, and their vectors."""
     eigenvalues, vectors = (array[..., ::-1][..., :n_components] for array in pairs)
     kept = eigenvalues > tol * max(eigenvalues[0], 0)
     return eigenvalues[kept], vectors[:, kept]

@@ -127,8 +127,9 @@ def make_kernel(estimator, X, center):
         )
     if function == "precomputed":
         _check_precomputed(X)
-    # The kernel "rbf" depends on differences of samples only. A translation of X is one
-    # in the feature space of the kernel "linear", where samples are centered.
+    # The kernel "rbf" depends on differences of samples only. For the kernel "linear",
+    # a translation of X is a translation in the feature space, where samples are
+    # centered.
     parameters = {"degree": estimator.degree, "coef0": estimator.coef0}
     center = None if issparse(X) or function not in ("rbf", "linear") else center
     return Kernel(function, parameters, center)

@@ -107,7 +107,7 @@ class LandmarkFeatures:
             self._rounded = like(inverse.astype(dtype), matrix)
 
     def __call__(self, X):
-        """Features of samples, (n_samples, rank), in the library of these."""
+        """Features of samples, (n_samples, rank), in the namespace of the samples."""
         block = self._columns(X, self.kept)
         if self.kernel_max != 1:
             block = block / self.kernel_max

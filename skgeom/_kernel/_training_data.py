@@ -134,7 +134,7 @@ class TrainingData:
     class_weights: np.ndarray  # their sums over the classes
     rows: np.ndarray = None  # indices of the samples in fit
     selection: np.ndarray = None  # samples of the selection of parameters
-    n_held_out: int = 0  # samples of the calibration, the last ones
+    n_held_out: int = 0  # number of samples of the calibration, which are last
     total_weight: float = 1.0  # the sum of the weights given
 
     def part(self, rows, precomputed=False):

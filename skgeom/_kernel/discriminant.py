@@ -651,7 +651,7 @@ class KernelDiscriminantAnalysis(
         return system, None if kernel.precomputed else in_double(data.X)
 
     def _kernel_system(self, kernel, data, host=False, warn=False):
-        """The kernel system of samples; in CPU memory if asked."""
+        """The kernel system of samples, optionally in CPU memory."""
         n_samples = data.X.shape[0]
         require_memory(
             16 * n_samples**2,  # the matrix and its factors
@@ -680,7 +680,7 @@ class KernelDiscriminantAnalysis(
         )
 
     def _landmark_system(self, kernel, data):
-        """The system of landmarks, and these, or their numbers if precomputed."""
+        """The system of landmarks, and the landmarks (or indices if precomputed)."""
         X, n_samples = data.X, len(data.codes)
         n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
         random_state = check_random_state(self.random_state)

@@ -47,7 +47,7 @@ class LikelihoodLoss:
 
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
-        # A common term changes nothing here, and keeps a small scale from overflow.
+        # Subtracting a common term prevents overflow for small scales.
         xp = namespace(squared_distances)
         nearest = xp.min(squared_distances, axis=1, keepdims=True)
         offsets = squared_distances - nearest
@@ -126,7 +126,7 @@ class MarginLoss:
         nearest, rival = self._nearest(squared_distances, y)
         own = sum_of(xp.where(nearest, squared_distances, 0.0), axis=1)
         other = sum_of(xp.where(rival, squared_distances, 0.0), axis=1)
-        # A sample that lies on both prototypes, up to rounding, moves neither of them.
+        # A sample that equals both prototypes, up to rounding, moves neither of them.
         number = xp.finfo(squared_distances.dtype)
         total = own + other
         total = xp.where(total > number.smallest_normal / number.eps, total, np.inf)
@@ -138,7 +138,7 @@ class MarginLoss:
         return losses, xp.where(nearest, attraction, derivatives), None
 
     def active_pairs(self, squared_distances, y):
-        """Which squared distances the loss depends on, (n, M): the least of each kind.
+        """Mask (n, M) of the distances that determine the loss: the least of each kind.
 
         Lower bounds may replace some distances. If the loss depends on none of the
         bounds, it depends on none of these distances.

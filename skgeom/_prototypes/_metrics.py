@@ -125,10 +125,11 @@ class Metric(ABC):
     def first_rate(self, size, squared_distance):
         """Learning rate of ``"sgd"`` at the beginning.
 
-        ``size`` is the number of rows of the matrices (times prototypes a class), of
-        which section 6 of Tang et al. (2021) takes a hundredth. That suits distances
-        without a unit. Otherwise the rate follows a typical ``squared_distance``, so
-        that steps do not depend on the unit of the samples.
+        ``size`` is the number of rows of the matrices (times prototypes per class), and
+        the rate is a hundredth of it, as in section 6 of Tang et al. (2021), for
+        distances without a unit. For distances with a unit, the rate is proportional to
+        a typical ``squared_distance``, so steps do not depend on the unit of the
+        samples.
         """
         return size / 100
 
@@ -191,7 +192,7 @@ def euclidean_squared_distances(Z, prototypes):
         squares = xp.sum(Z**2, axis=1)
     ends = squares[:, None] + xp.sum(prototypes**2, axis=1)
     squared = ends - 2 * (Z @ prototypes.T)
-    # Of near vectors, the difference is mostly rounding.
+    # For close vectors, the difference is mostly rounding.
     near = squared < _EPS ** (1 / 3) * ends
     if xp.any(near):
         i, j = xp.nonzero(near)
@@ -477,7 +478,7 @@ class MatrixMetric(Metric):
             value = float(xp.sum(weights * pairs.squared_distances))
             return value, to_numpy(pairs.gradient(weights))
 
-        # Until the sum is as low as rounding lets it be.
+        # Until rounding prevents a further decrease of the sum.
         start = to_numpy(start)
         found = minimize(cost, self.manifold(start.shape), start, tol=0).point
         return like(found[0], Z)
@@ -739,8 +740,8 @@ def _divergences(Z, prototypes, log_dets_of_sums):
     xp = namespace(Z)
     ends = _log_dets(prototypes)[:, None] + _log_dets(Z)
     squared = log_dets_of_sums - ends / 2 - Z.shape[-1] * log(2)
-    # Of near matrices, the difference is mostly rounding. With the eigenvalues m of the
-    # whitened X - W, the divergence is half the sum of log(1 + m^2 / 4 (1 + m)).
+    # For close matrices, the difference is mostly rounding. With the eigenvalues m of
+    # the whitened X - W, the divergence is half the sum of log(1 + m^2 / 4 (1 + m)).
     near = squared < _EPS**0.5
     if xp.any(near):
         j, i = xp.nonzero(near)

@@ -50,6 +50,7 @@ from skgeom.utils.estimator import (
     CallbackSupportMixin,
     current_progress,
     estimator_method,
+    naming,
     validate_data,
 )
 from skgeom.utils.linalg import embedded, from_embedded
@@ -116,8 +117,8 @@ def given_prototypes(init, shape, labels, dtype, n_copies):
 def class_prototypes(metric, Z, y, weights, counts, rng):
     """Prototypes of all classes, class by class, as the metric encodes them.
 
-    They follow the samples through an affine map, if the metric does: means, and the
-    clusters of logarithms at a mean.
+    They are equivariant under affine maps if the metric is: class means, or means of
+    clusters of logarithms.
     """
     prototypes = []
     for label, count in enumerate(counts):
@@ -163,8 +164,8 @@ def _clusters(metric, Z, weights, count, rng):
 def fit_blocks(model, X, y, sample_weight):
     """Learn the blocks of Dask data one after another by ``partial_fit``.
 
-    A block counts as an epoch of its schedule, and all blocks are taken as often as it
-    takes to reach ``max_iter``, at least once.
+    A block counts as an epoch of the schedule. All blocks are used at least once, and
+    as often as required to reach ``max_iter``.
     """
     import dask
 
@@ -175,7 +176,7 @@ def fit_blocks(model, X, y, sample_weight):
         raise ValueError("There are no samples: all blocks of X are empty.")
     classes = np.unique(np.concatenate([labels[number] for number in seen]))
     parameters = model.get_params(deep=False)
-    # Blocks are shuffled differently; the source of random numbers is not the user's.
+    # One generator of random numbers, so blocks are shuffled differently.
     learner = copy(model) if model.warm_start else clone(model)
     learner.random_state = check_random_state(model.random_state)
 
@@ -367,7 +368,7 @@ class PrototypeClassifier(
         return self
 
     def _calibrate(self, training, streams=False):
-        """Set what probabilities need in addition to prototypes, if anything."""
+        """Set attributes that probabilities require in addition to prototypes."""
 
     def _solver(self, training, loss, rng):
         """The solver, a function of the reporting callback."""
@@ -441,7 +442,7 @@ class PrototypeClassifier(
         return 2 if getattr(self, "is_complex_", False) else 1
 
     def _reduce(self, X):
-        """What of the samples is compared."""
+        """The part of the samples that is compared with prototypes."""
         return X
 
     def _encode(self, metric, X):
@@ -471,18 +472,20 @@ class PrototypeClassifier(
         continues, announced = self._continues(), classes is not None
         X = self._check_X(X, reset=not continues)
         y = checked_labels(y, X)
-        classes = np.unique(y if classes is None else to_numpy(classes))
         argument = "classes" if announced else "y"
+        with naming(argument):
+            classes = np.unique(to_numpy(classes) if announced else y)
         check_two_classes(classes, type(self).__name__, argument)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
-        # Classes may come later if they are announced and their start is given.
+        # Classes may be added later if they are in ``classes`` and ``init`` contains
+        # their prototypes.
         if (not announced or isinstance(self.init, str)) and not class_sums.all():
             raise ValueError(
-                f"The class {classes[class_sums.argmin()]} has no sample, or none "
+                f"The class {classes[class_sums.argmin()]} of y has no sample, or none "
                 "of positive weight. Remove it; for partial_fit, pass samples of all "
                 "classes to the first call, or set init."
             )
@@ -502,7 +505,7 @@ class PrototypeClassifier(
             with linear_algebra():
                 if class_sums.all():
                     metric.fit(reduced, y, weights)
-                else:  # the start has information on classes that come later
+                else:  # the initial prototypes represent classes without samples
                     ones = namespace(given).ones_like(astype(labels, given.dtype))
                     metric.fit(given, labels, ones)
         except np.linalg.LinAlgError:
@@ -518,7 +521,7 @@ class PrototypeClassifier(
         return Training(self.metric, *state, X, Z, y, weights)
 
     def _continued(self, X, y, weights, class_sums):
-        """The training of prototypes that continue from where they are."""
+        """The training that continues from the current prototypes."""
         Z = self._encode(self._training.metric, self._reduce(X))
         samples = {"X": X, "Z": Z, "y": y, "weights": weights}
         return replace(self._training, class_sums=class_sums, **samples)
@@ -578,7 +581,7 @@ class PrototypeClassifier(
         weights = check_sample_weight(
             sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )
-        if not weights.any():  # which only newer versions of scikit-learn refuse
+        if not weights.any():  # an error only in newer versions of scikit-learn
             raise ValueError("sample_weight must be positive for some sample.")
         X = astype(X, float_dtype(X))
         if (weights == 0).any():
@@ -591,8 +594,8 @@ class PrototypeClassifier(
     def _class_factors(self, class_sums):
         """By what ``class_weight`` multiplies the weights of samples, (n_classes,).
 
-        ``class_sums`` are the sums of the weights of each class so far. Where they are
-        zero, in ``partial_fit``, the class has yet to come.
+        ``class_sums`` are the sums of the weights of each class so far. A sum is zero,
+        in ``partial_fit``, if the class has no samples so far.
         """
         if self.class_weight == "balanced":
             seen = class_sums > 0
@@ -601,7 +604,7 @@ class PrototypeClassifier(
         return class_factors(self.class_weight, self.classes_)
 
     def _find_components(self, X, y, weights):
-        """Find what samples are reduced to, if anything, before they are encoded."""
+        """Compute the reduction of samples before encoding, if there is one."""
 
     def _check_same(self, classes, counts):
         """Raise, before anything is set, if a fit cannot continue from the last one."""
@@ -691,7 +694,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         is a likelihood and only prototypes are learned, the Gauss-Newton matrix of the
         cost is the preconditioner, unless its logarithms of all pairs of samples and
         prototypes require more than 256 MiB. With ``metric="riemann"``, an optimization
-        in the tangent space precedes, which counts as one iteration; warm starts and
+        in the tangent space comes first and counts as one iteration; warm starts and
         fits with ``n_components`` omit it. ``"sgd"`` performs stochastic gradient steps
         (algorithm 1 of the paper). With ``batch_size=1``, no step moves a prototype
         past a sample that attracts it, or increases the distance from a sample that
@@ -790,9 +793,9 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         training = self._continued(X, y, weights, class_sums)
         if np.isinf(training.n_epochs):
             return training
-        # The first samples may have been few: the variance of all samples so far is
-        # computed about the start. About the moving prototypes it would grow, and steps
-        # with it.
+        # The first call may have few samples, so the variance of all samples so far is
+        # computed about the initial prototypes. About moving prototypes, the variance
+        # and the steps would grow.
         squared = training.metric.squared_distances(training.Z, training.start)
         found = find_variance(squared, training.y, training.labels, training.weights)
         share = 1 - before.sum() / class_sums.sum()
@@ -824,7 +827,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
 
 def _size_limit():
-    """Sums of fourth powers of larger numbers may be infinite, of inverses zero."""
+    """Largest number whose fourth powers, and their inverses, can be summed."""
     return np.finfo(np.float64).max ** 0.25 / 100
 
 

@@ -29,15 +29,15 @@ from skgeom.utils.estimator import current_progress
 from skgeom.utils.threads import map_threads, one_blas_thread
 from skgeom.utils.validation import warn_user
 
-# Numbers in the matrices of a block of pairs, of which threads take one at a time: ten
+# Numbers in the matrices of a block of pairs, which one thread processes at a time: ten
 # milliseconds of eigendecompositions. Chosen in `bench_lvq.py fits`.
 _BLOCK = 250_000
 # The same for vectors: with a quarter, fits of ETH-80 take up to 1.5 times as long.
 # Chosen in `bench_lvq.py fits`.
 _VECTOR_BLOCK = 1_000_000
 # Numbers in the matrices, or gradients, of pairs that are kept in memory together,
-# 256 MiB: for the curvature, and as a block of an accelerator. Four times the size of
-# the largest matrices of `bench_lvq.py fits`, with 64 channels.
+# 256 MiB: for the curvature, and for a block on a GPU. Four times the size of the
+# largest matrices of `bench_lvq.py fits`, with 64 channels.
 _KEPT = 2**25
 
 SINGULAR = (
@@ -166,7 +166,7 @@ def find_variance(squared, y, labels, weights):
     variance, mean = float(average(nearest, weights)) / 2, float(xp.mean(squared))
     if variance > 1e-10 * mean:
         return variance
-    # All samples lie on prototypes: the distances between prototypes remain.
+    # All samples equal prototypes: use the distances between prototypes.
     return mean / 2 or 1.0
 
 
@@ -270,7 +270,7 @@ class PrototypeCost:
         return like(prototypes, self._training.y), scale, matrix
 
     def manifold(self, point):
-        """Where such points live."""
+        """The manifold of these points."""
         if not isinstance(point, list):
             return self._training.metric.manifold(point.shape)
         manifolds = [self._training.metric.manifold(point[0].shape)]
@@ -391,14 +391,20 @@ def minimize_cost(cost, point, note, least_decrease, **limits):
         idle = values[-2] - value <= least_decrease * abs(value)
         return note(point, value) or (has_curvature and idle)
 
-    return minimize(
-        cost,
-        cost.manifold(point),
-        point,
-        callback=callback,
-        preconditioner=cost.solve if has_curvature else None,
-        **limits,
-    )
+    try:
+        return minimize(
+            cost,
+            cost.manifold(point),
+            point,
+            callback=callback,
+            preconditioner=cost.solve if has_curvature else None,
+            **limits,
+        )
+    except StartError:
+        raise StartError(
+            "The loss is not finite at the start. Use less extreme values of its "
+            "parameters: sigma2, sigma2_scale, representability or slope."
+        ) from None
 
 
 def tangent_minimum(training, loss, fixed_scale, scale, goal, limits):
@@ -462,7 +468,8 @@ def fit_lbfgs(
     Raises
     ------
     ValueError
-        If the prototypes are singular, up to rounding, at the start.
+        If the prototypes are singular, up to rounding, or the loss is not finite, at
+        the start.
 
     Warns
     -----
@@ -516,7 +523,7 @@ def fit_lbfgs(
     if not found.converged:
         reason, remedy = found.reason, "tol"
         if len(losses) > max_iter:
-            reason = f"max_iter={max_iter} iterations were made."
+            reason = f"The limit max_iter={max_iter} was reached."
             remedy = "max_iter or tol"
         warn_user(
             f"{name} did not converge: {reason} The prototypes found so far can "

@@ -20,8 +20,8 @@ from skgeom.utils.estimator import substitute_docs
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import require_memory
 
-# How much larger than ``tol`` the mean loss may be at which the optimization ends.
-# Chosen on UCI data in `bench_defaults.py`.
+# The optimization ends at a mean loss of ``tol`` times this factor. Chosen on UCI data
+# in `bench_defaults.py`.
 _LOSS_GOAL = 20
 
 
@@ -211,7 +211,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 
 
 def _principal_axes(Z, weights):
-    """Mean of the samples, and their principal axes (r, n_features) in falling order.
+    """Mean of the samples, and principal axes (r, n_features) in descending order.
 
     If the samples are fewer than the features, r is the rank of the centered samples.
     """

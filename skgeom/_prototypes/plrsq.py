@@ -29,8 +29,8 @@ from skgeom.utils.estimator import current_progress, substitute_docs
 from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import check_priors
 
-# Weight of the term of representability where prototypes are matrices. Chosen on
-# ETH-80 and BCI IV 2a in `bench_lvq.py metrics`.
+# Weight of the representability term if prototypes are matrices. Chosen on ETH-80 and
+# BCI IV 2a in `bench_lvq.py metrics`.
 _REPRESENTABILITY = 0.03
 
 
@@ -71,7 +71,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         largest value whose mean log probability of held-out samples, with equal class
         weights, is within one standard error of the paired differences of the best
         value. The mean of ``"tangent"`` and the covariance of ``"mahalanobis"`` are
-        computed once, from all samples, because this takes less than half of the time.
+        computed once, from all samples, which saves more than half of the time.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities in predictions, divided equally among the prototypes of a
         class: ``"uniform"``, equal for all classes, as in the paper; None and

@@ -302,8 +302,31 @@ class ProjectedClasses:
         The function maps gradients of these shapes, the latter symmetric, to the
         gradient with respect to the filters, (n, m).
         """
-        forms = self.covariances.forms if self._is_structured else self._forms
-        covariances, weighted_sum = forms(filters)
+        if self._is_structured:
+            covariances, weighted_sum = self.covariances.forms(filters)
+        else:
+            xp, double = self._xp, self._double
+            n_classes, n_features = self.means.shape
+            n_filters = filters.shape[1]
+            rows = self._to_device(filters.T, dtype=self.covariances.dtype)
+            # One pass over the covariances, which is nearly all of the cost: (m, c n),
+            # as products of few rows, since the covariances are symmetric.
+            halves = self._by_blocks(
+                lambda part: rows @ xp.reshape(part, (-1, n_features)).T
+            )
+            half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
+            by_class = xp.reshape(half, (n_filters, n_classes, n_features))
+            by_class = xp.permute_dims(by_class, (1, 0, 2))
+            products = by_class @ self._to_device(filters, dtype=double)
+            covariances = np.asarray(self._to_cpu(products), dtype=np.float64)
+
+            def weighted_sum(weights):
+                # The sum over the classes of weights @ by_class, as one product.
+                weights = weights.transpose(1, 2, 0).reshape(n_filters, -1)
+                weights = self._to_device(weights, dtype=double)
+                summed = self._to_cpu(weights @ xp.reshape(half, (-1, n_features)))
+                return np.asarray(summed, dtype=np.float64).T
+
         covariances = (covariances + covariances.mT) / 2
         covariances += self.regularization * np.eye(filters.shape[1])
 
@@ -311,31 +334,6 @@ class ProjectedClasses:
             return 2 * weighted_sum(of_covariances) + self.means.T @ of_means
 
         return self.means @ filters, covariances, pull_back
-
-    def _forms(self, filters):
-        """As ``StructuredCovariances.forms``, for arrays."""
-        xp, double = self._xp, self._double
-        n_classes, n_features = self.means.shape
-        n_filters = filters.shape[1]
-        rows = self._to_device(filters.T, dtype=self.covariances.dtype)
-        # One pass over the covariances, which is nearly all of the cost: (m, c n), as
-        # products of few rows, since the covariances are symmetric.
-        halves = self._by_blocks(
-            lambda part: rows @ xp.reshape(part, (-1, n_features)).T
-        )
-        half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
-        by_class = xp.reshape(half, (n_filters, n_classes, n_features))
-        by_class = xp.permute_dims(by_class, (1, 0, 2))
-        products = by_class @ self._to_device(filters, dtype=double)
-
-        def weighted_sum(weights):
-            # The sum over the classes of weights @ by_class, as one product.
-            weights = weights.transpose(1, 2, 0).reshape(n_filters, -1)
-            weights = self._to_device(weights, dtype=double)
-            summed = self._to_cpu(weights @ xp.reshape(half, (-1, n_features)))
-            return np.asarray(summed, dtype=np.float64).T
-
-        return np.asarray(self._to_cpu(products), dtype=np.float64), weighted_sum
 
     @cached_property
     def _blocks(self):
@@ -486,10 +484,10 @@ class MeanPairwiseDistance:
         return sum(values), pull_back(*distance.pull_back(sum(gradients)))
 
     def mean(self, filters):
-        """Value at ``filters``, of all pairs even if those here are a sample.
+        """Value at ``filters`` for all pairs, even if a sample of pairs is optimized.
 
-        If there are more than 524,288, it is an estimate from about as many of them,
-        always the same ones, so that the values of two searches can be compared.
+        With more than 524,288 pairs, the value is estimated from a fixed sample of
+        about this size, so values of two optimizations are comparable.
         """
         pairs = large_sample(
             self.weights, _PAIRS_OF_MEAN, random_state=0, pair_weights=self.pair_weights

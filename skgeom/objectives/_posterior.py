@@ -146,7 +146,7 @@ class MeanInformation:
         # Besides the features, each sample has a number for each class and filter.
         parts = map_threads(evaluate, self._blocks(self.n_features + means.size))
         total = float(namespace(self.X).sum(self.weights))
-        # Where the samples lie on a device, only these sums leave it.
+        # If the samples are on a device, only these sums are transferred.
         sums = [to_numpy(sum(part)) / total for part in zip(*parts, strict=True)]
         return sums[0], sums[1] + pull_back(*gaussians.pull_back(*sums[2:]))
 

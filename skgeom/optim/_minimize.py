@@ -334,9 +334,9 @@ class _MonitoredProblem:
         if len(costs) > _WINDOW:
             decrease = costs[-1 - _WINDOW] - costs[-1]
             if decrease <= self._tol * abs(costs[-1]):
-                raise _Stop("The cost decreases by less than tol, relatively.", True)
+                raise _Stop("The relative decrease of the cost is below tol.", True)
         if len(costs) > self._max_iter:
-            raise _Stop(f"max_iter={self._max_iter} iterations were made.", False)
+            raise _Stop(f"The limit max_iter={self._max_iter} was reached.", False)
 
 
 def _same(a, b):

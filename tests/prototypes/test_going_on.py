@@ -111,10 +111,10 @@ def test_partial_fit_after_fit_is_the_last_epoch_again(spd):
 def test_a_class_without_weight_is_refused_whatever_the_start(spd, first_samples):
     X, y = spd
     for init in ("kmeans", first_samples):
-        with pytest.raises(ValueError, match="class 2 has no sample"):
+        with pytest.raises(ValueError, match="class 2 of y has no sample"):
             PLRSQ(init=init).fit(X, y, sample_weight=(y < 2).astype(float))
     model = PLRSQ()
-    with pytest.raises(ValueError, match="class 2 has no sample"):
+    with pytest.raises(ValueError, match="class 2 of y has no sample"):
         model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
     assert not hasattr(model, "classes_")
 

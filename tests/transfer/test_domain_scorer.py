@@ -1,5 +1,8 @@
 """Scores of predictions that need the domain of each sample."""
 
+import textwrap
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -10,7 +13,12 @@ from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut, cross_valida
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skgeom import Recentering, TransferDiscriminantAnalysis, make_domain_scorer
+from skgeom import (
+    PLRSQ,
+    Recentering,
+    TransferDiscriminantAnalysis,
+    make_domain_scorer,
+)
 
 
 def diagonals(X):
@@ -95,3 +103,25 @@ def test_unknown_methods_are_errors():
         make_domain_scorer("accuracy")
     with pytest.raises(ValueError, match="adapt=False for LogisticRegression"):
         make_domain_scorer(accuracy_score, adapt=True)(LogisticRegression(), [], [])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore")
+def test_pipeline_of_moabb_equals_a_loop(tmp_path, monkeypatch):
+    """The page recenters subjects for training, and each session of the test."""
+    monkeypatch.setenv("MNE_DATA", str(tmp_path))
+    pytest.importorskip("moabb")
+    page = Path(__file__).parents[2] / "doc/faq.rst"
+    code = page.read_text().split("code-block:: python\n")[1].split("\nFor the")[0]
+    exec(textwrap.dedent(code), used := {})
+    X, y, metadata = used["paradigm"].get_data(used["dataset"])
+    X = used["Covariances"]("oas").transform(X)
+    subject, session = (metadata[name].to_numpy() for name in ("subject", "session"))
+    assert len(used["results"]) == 6
+    for row in used["results"].itertuples():
+        train = subject != int(row.subject)
+        Z = Recentering().fit_transform(X[train], domain=subject[train])
+        test = ~train & (session == row.session)
+        model = PLRSQ().fit(Z, y[train])
+        scores = model.predict_proba(Recentering().fit_transform(X[test]))[:, 1]
+        assert_allclose(row.score, roc_auc_score(y[test] == "right_hand", scores))
