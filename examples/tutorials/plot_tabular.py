@@ -23,6 +23,7 @@ import joblib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -35,6 +36,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import resample
 
 from skgeom import RSLVQ, SQFA, GaussianClassifier, KernelDiscriminantAnalysis
 from skgeom.datasets import fetch_heart
@@ -150,6 +152,30 @@ figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 axis.barh(names[largest], weights[largest])
 axis.set_xlabel("weight in the first feature")
 plt.show()
+
+# %%
+# Importances of the filters with bootstrap intervals
+# ---------------------------------------------------
+#
+# The importance of a filter is the decrease of the mean class distance without the
+# filter. The intervals are percentiles of resampled tables. Each optimization starts
+# from the filters of all patients, so that the filters correspond.
+
+sqfa, table = model["sqfa"], model[:-2].transform(X)
+again = clone(sqfa).set_params(
+    init=sqfa.components_, regularization=sqfa.regularization_
+)
+importances = [
+    again.fit(
+        *resample(table, disease, stratify=disease, random_state=seed)
+    ).filter_importances()
+    for seed in range(50)
+]
+intervals = np.percentile(importances, [2.5, 97.5], axis=0).T
+for k, (low, high) in enumerate(intervals):
+    print(
+        f"filter {k + 1}: {sqfa.filter_importances()[k]:.2f} ({low:.2f} to {high:.2f})"
+    )
 
 # %%
 # Save and load
