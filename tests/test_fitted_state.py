@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import resample
 from sklearn.utils.validation import check_is_fitted
 
 import skgeom
@@ -169,8 +170,7 @@ def test_extreme_weights_are_refused_by_name(estimator, weight):
 def test_importances_are_what_a_filter_adds(number):
     model = fit_of(number)
     importances = model.filter_importances()
-    assert importances.shape == (2,)
-    assert (importances > 0).all()
+    assert importances.shape == (2,) and (importances > 0).all()
     squared = getattr(model, "squared", False)
     weights = np.array([(getattr(model, "class_weight", 0) or {}).get(0, 1.0), 1, 1])
     i, j = np.triu_indices(3, 1)
@@ -185,6 +185,19 @@ def test_importances_are_what_a_filter_adds(number):
     both = mean([0, 1])
     expected = [both - mean([1]), both - mean([0])]
     np.testing.assert_allclose(importances, expected, rtol=1e-8)
+
+
+def test_bootstrap_of_importances_has_the_error_of_new_samples(rng):
+    means, scales = np.diag([3.0, 1, 0])[:2], np.array([[1, 1, 1], [1, 2, 1]])
+    moments = [0, 1], [800, 800], means, scales[:, None] ** 2 * np.eye(3)
+    sqfa = skgeom.SQFA(**GIVEN).fit_statistics(skgeom.ClassStatistics(*moments))
+    again, z = clone(sqfa).set_params(init=sqfa.components_), np.repeat([0, 1], 800)
+    tables = [(rng.normal(means[z], scales[z]), z) for _ in range(50)]
+    tables += [resample(*tables[0], stratify=z, random_state=k) for k in range(50)]
+    found = np.array([again.fit(*table).filter_importances() for table in tables])
+    spread, error = found.reshape(2, 50, 2).std(axis=1)
+    np.testing.assert_allclose(error, spread, rtol=0.5)
+    assert (abs(found[50:].mean(axis=0) - sqfa.filter_importances()) < 3 * error).all()
 
 
 @pytest.mark.parametrize("n_components", [None, 2])
