@@ -1,8 +1,9 @@
-"""Comparisons that tests of several topics share."""
+"""Comparisons and samples that tests of several topics share."""
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skgeom import GMLVQ, RSLVQ
 from skgeom.utils.array_api import to_numpy
 
 
@@ -20,3 +21,10 @@ def all_pairs(distance, *parameters, **options):
     first = [array[:, None] for array in parameters]
     second = [array[None] for array in parameters]
     return distance(*first, *second, **options)
+
+
+def samples_of(estimator, X):
+    """SPD matrices, or their entries for the prototype estimators of vectors."""
+    if isinstance(estimator, RSLVQ | GMLVQ):
+        return X[:, *np.triu_indices(X.shape[1])]
+    return X

@@ -15,13 +15,7 @@ CLASSIFIERS = [
     GaussianClassifier(regularization=0.5),
     GaussianClassifier(covariance_estimator="oas"),
 ]
-METHODS = [
-    "decision_function",
-    "predict",
-    "predict_proba",
-    "predict_log_proba",
-    "score_samples",
-]
+METHODS = "decision_function predict predict_proba predict_log_proba score_samples"
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -87,7 +81,7 @@ def test_gaussians_are_those_of_numpy(classifier, library, wine_32):
     assert library.is_mine(fitted.priors_)
     score = fitted.score(there, library.array(y))
     assert score == pytest.approx(expected.score(X, y), abs=1e-6)
-    for method in METHODS:
+    for method in METHODS.split():
         result = getattr(fitted, method)(there)
         assert library.is_mine(result), method
         np.testing.assert_allclose(
@@ -131,7 +125,7 @@ def test_predictions_copy_nothing_to_the_host(classifier, wine_32, monkeypatch):
         fitted = clone(classifier).fit(there, y)
         for module in ("utils.array_api", "_gaussian_classifier"):
             monkeypatch.setattr(f"skgeom.{module}.to_numpy", only_numpy)
-        for method in METHODS:
+        for method in METHODS.split():
             getattr(fitted, method)(there)
 
 

@@ -16,13 +16,8 @@ from skgeom.utils.array_api import ARRAY_API
 
 DOC = Path(__file__).parents[1] / "doc"
 # Pages whose code takes seconds
-SLOW = {
-    "index.rst",
-    "installation.rst",
-    "user_guide/baselines.rst",
-    "user_guide/large_data.rst",
-    "user_guide/plotting.rst",
-}
+SLOW = {"index.rst", "installation.rst"}
+SLOW |= {f"user_guide/{name}.rst" for name in ("baselines", "large_data", "plotting")}
 DIRECTIVE = ".. code-block:: python\n"
 BLOCK = re.compile(
     r"^( *)\.\. code-block:: python\n\n((?:\1   .*\n|\n)+)", re.MULTILINE

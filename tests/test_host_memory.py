@@ -38,15 +38,8 @@ CASES = {
     ),
 }
 FAST = {"PLRSQ, sgd", "GaussianClassifier", "SQFA"}
-METHODS = [
-    "transform",
-    "inverse_transform",
-    "predict",
-    "predict_proba",
-    "predict_log_proba",
-    "decision_function",
-    "score_samples",
-]
+METHODS = "transform inverse_transform predict predict_proba predict_log_proba".split()
+METHODS += ["decision_function", "score_samples"]
 
 
 def each(cases):

@@ -16,17 +16,8 @@ PACKAGES = {"joblib", "numpy", "scipy", "skgeom", "sklearn", "threadpoolctl"}
 # Parts of scikit-learn that take long to import, or bring other packages.
 PARTS = {"datasets", "ensemble", "gaussian_process", "inspection"}
 # For optimisers, derivatives, covariances, pictures and arrays of users' choice.
-ON_REQUEST = {
-    "autograd",
-    "cupy",
-    "dask",
-    "jax",
-    "matplotlib",
-    "pymanopt",
-    "pyriemann",
-    "tensorflow",
-    "torch",
-}
+ON_REQUEST = {"autograd", "cupy", "dask", "jax", "matplotlib", "pymanopt", "pyriemann"}
+ON_REQUEST |= {"tensorflow", "torch"}
 # Methods of pyriemann, and users of its means; it imports torch if that is installed.
 OF_PYRIEMANN = {"mdrm", "tslda", "Recentering", "TransferDiscriminantAnalysis"}
 

@@ -103,7 +103,8 @@ def test_release_checks_tag_address_and_changelog(tag, owner, date, code, tmp_pa
     files = {"skgeom/__init__.py": '__version__ = "1.2.0"\n'}
     files["doc/changelog.rst"] = f"{tag[1:]} {date}\n"
     for name in ("pyproject.toml", "CITATION.cff", ".github/conda/recipe.yaml"):
-        files[name] = re.sub("([/@])OWNER", rf"\1{owner}", (ROOT / name).read_text())
+        files[name] = re.sub("([/@])OWNER", r"\1me", (ROOT / name).read_text())
+    files["CITATION.cff"] += f"# https://github.com/{owner}\n"
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -2,6 +2,7 @@
 
 import json
 import operator
+import os
 import tracemalloc
 from fractions import Fraction
 
@@ -142,9 +143,7 @@ def test_estimators_that_fail_are_named(data):
     with pytest.raises(ValueError, match=r"'oas'.*got 'corr'"):
         ClassStatistics.from_data(X, y, covariance_estimator="corr")
     y = np.where(np.arange(60) == 17, 3, y)
-    with pytest.raises(
-        ValueError, match=r"'cov' fails for class 3.* has 1 sample: .*NaN"
-    ):
+    with pytest.raises(ValueError, match=r"'cov' fails for class 3.* 1 sample: .*NaN"):
         ClassStatistics.from_data(X, y, covariance_estimator="cov")
 
 
@@ -237,9 +236,7 @@ def test_means_do_not_depend_on_the_threads_of_blas(weighted, rng):
 
 def test_bad_weights(data):
     X, y = data
-    with pytest.raises(
-        ValueError, match=r"class 2 adds up to 0\.9, but a weight counts"
-    ):
+    with pytest.raises(ValueError, match=r"class 2 adds up to 0\.9, but a weight"):
         small = np.where(y == 2, 0.1, 1)
         _ = ClassStatistics.from_data(X, y, sample_weight=small).covariances
     with pytest.raises(ValueError, match="at least one non-zero number"):
@@ -571,6 +568,12 @@ def test_files_that_are_no_statistics(statistics, tmp_path):
     with pytest.raises(FileNotFoundError):
         ClassStatistics.load(tmp_path / "none.npz")
     state = statistics.to_dict()
+    made = str(tmp_path / "made by unpickling")
+    trap = type("Trap", (), {"__reduce__": lambda self: (os.mkdir, (made,))})()
+    np.savez(tmp_path / "trap.npz", **dict.fromkeys(state, np.array([trap], object)))
+    with pytest.raises(ValueError, match="is not a complete file of"):
+        ClassStatistics.load(tmp_path / "trap.npz")
+    assert not os.path.exists(made)
     for change in (
         {"version": 2},
         {"format": "other"},

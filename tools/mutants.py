@@ -1,16 +1,18 @@
-"""Mutation testing: are there faults that the tests do not see?
+"""Mutation testing: the share of small faults in the code that the tests find.
 
 ``python tools/mutants.py --state mutants.jsonl`` makes a random sample of mutants, each
 with one small fault in a module of ``TESTED_BY``, in a copy of the checkout. A test of
-the module must fail: one of the fast tier, or else one of the exhaustive tier. Of the
-fast tier, the tests that execute the line of the fault are run, the quickest first; a
-run of all of them with coverage.py finds these at the beginning. With ``--fast`` and
-``--seconds``, which leave out tests, a sample takes an hour; ``--again`` runs all tests
-for what survived.
+the module must fail: a test of the fast tier, or else of the exhaustive tier. The tool
+runs the tests of the fast tier that execute the line of the fault, the quickest first.
+To find these tests, it first runs the whole fast tier with coverage.py. The options
+``--fast`` and ``--seconds`` omit tests, so that a sample takes an hour; ``--again``
+runs all tests for the mutants that survived.
 
-The state file has a line for each mutant: an interrupted run goes on where it was.
-``--report`` prints the scores and the survivors. Several processes take a part each,
-``--part 0/2`` and ``--part 1/2``, with state files of their own.
+The state file has a line for each mutant, and an interrupted run continues.
+``--report`` prints the survivors and the scores. ``equivalent_mutants.txt`` lists
+mutants that change no result, each with its reason; the report prints a second score
+without these mutants. Several processes can share a sample: ``--part 0/2`` and
+``--part 1/2``, with different state files.
 """
 
 import argparse
@@ -33,14 +35,15 @@ import coverage
 import pytest
 
 ROOT = Path(__file__).parents[1]
+EQUIVALENT = Path(__file__).parent / "equivalent_mutants.txt"
 # What is mutated, and the tests that must find it.
 TESTED_BY = {
     "skgeom/geometry": ["tests/geometry", "tests/properties/test_geometry.py"],
     "skgeom/objectives": ["tests/objectives", "tests/properties/test_objectives.py"],
     "skgeom/_prototypes/_metrics.py": ["tests/prototypes"],
     "skgeom/_prototypes/_losses.py": ["tests/prototypes"],
-    "skgeom/_prototypes/plrsq.py": ["tests/prototypes"],
-    "skgeom/_prototypes/_training.py": ["tests/prototypes"],
+    "skgeom/_prototypes/plrsq.py": ["tests/prototypes", "tests/test_stubs.py"],
+    "skgeom/_prototypes/_training.py": ["tests/prototypes", "tests/test_progress.py"],
 }
 FAST, EXHAUSTIVE = "not exhaustive", "exhaustive"
 MEMORY = 4 * 2**30  # bytes a mutant may take
@@ -321,14 +324,31 @@ def try_mutant(tree, module, source, chosen, fast):
     return fate, None
 
 
+def described(line):
+    """The mutant of a line of the state, as three lines of ``EQUIVALENT``."""
+    before, after = (" ".join(line[name].split()) for name in ("before", "after"))
+    return f"{line['module']}: {line['source']}\n- {before}\n+ {after}"
+
+
+def equivalent_mutants():
+    """The mutants that ``EQUIVALENT`` lists, without their reasons."""
+    blocks = EQUIVALENT.read_text(encoding="utf-8").split("\n\n")
+    return {"\n".join(block.strip().split("\n")[:3]) for block in blocks}
+
+
 def report(lines):
     survived = [line for line in lines if line["fate"] == "survived"]
+    known = equivalent_mutants()
     for line in sorted(survived, key=lambda line: (line["module"], line["line"])):
-        print("{module}:{line}\n    - {before}\n    + {after}".format(**line))
+        if described(line) not in known:
+            print(described(line), end="\n\n")
+    n_equivalent = sum(described(line) in known for line in survived)
     for tiers in ([FAST], [FAST, EXHAUSTIVE]):
         killed = sum(line["tier"] in tiers for line in lines)
-        share = killed / len(lines)
-        print(f"Killed, {' or '.join(tiers)}: {killed} of {len(lines)}, {share:.1%}.")
+        for number in (len(lines), len(lines) - n_equivalent):
+            share = killed / number
+            print(f"Killed, {' or '.join(tiers)}: {killed} of {number}, {share:.1%}.")
+    print(f"The lower numbers omit {n_equivalent} equivalent mutants.")
 
 
 def main():
@@ -361,6 +381,10 @@ def main():
         done -= {line["number"] for line in lines if line["fate"] == "survived"}
     part, n_parts = map(int, options.part.split("/"))
     mutants = sample(options.size, options.seed)
+    lines_of = {
+        module: (ROOT / module).read_text(encoding="utf-8").splitlines()
+        for module in modules()
+    }
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__"))
@@ -377,6 +401,7 @@ def main():
                 "number": number,
                 "module": module,
                 "line": line,
+                "source": lines_of[module][line - 1].strip(),
                 "before": before[:300],
                 "after": after[:300],
                 "fate": fate,

@@ -143,7 +143,7 @@ def prototypes():
                 lw=1.5,
             )
         score = model.score(X[~train], labels[~train])
-        axis.set_title(f"{name}: {score:.0%} right")
+        axis.set_title(f"{name}: accuracy {score:.0%}")
         axis.set(
             xlim=(-2, 2),
             ylim=(-2, 2),

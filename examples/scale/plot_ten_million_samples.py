@@ -83,7 +83,7 @@ y = da.concatenate(
         for n, block in zip(rows, blocks, strict=True)
     ]
 )
-print(X)
+print(f"{X.shape[0]:,} samples in {X.numblocks[0]} blocks of {X.dtype}")
 
 # %%
 # One pass over the files computes the class statistics, with one task per block, and

@@ -228,9 +228,7 @@ def test_singular_class_covariance_without_regularization(iris):
     X, y = iris
     X = X.copy()
     X[y == 1, 3] = X[y == 1, 2]
-    with pytest.raises(
-        ValueError, match=r"class .*1.*rank is 3, but the data vary in 4.*'auto'"
-    ):
+    with pytest.raises(ValueError, match=r"class .*1.*rank is 3, .* vary in 4.*'auto'"):
         SQFA(2, covariance_estimator=None, regularization=0).fit(X, y)
     assert np.isfinite(SQFA(2).fit(X, y).objective_)
 

@@ -1,6 +1,7 @@
 """Means of SPD matrices."""
 
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from numpy.testing import assert_allclose
 from pyriemann.geometry.mean import mean_riemann
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom.geometry import logm, mean_affine_invariant, whiten
+from skgeom.geometry import _affine_invariant, logm, mean_affine_invariant, whiten
 from skgeom.geometry._affine_invariant import (
     from_spectrum,
     inverse_factors,
@@ -68,8 +69,12 @@ def test_bad_matrices(matrices, spoil, message):
 
 
 @pytest.mark.parametrize(("n_matrices", "condition"), [(2, 1e6), (30, 1e3)])
-def test_mean_of_distant_matrices_is_found(n_matrices, condition, make_spd, rng):
-    """Steps of one length come to a stop far from it, or take more than a hundred."""
+def test_mean_of_distant_matrices_is_found(
+    n_matrices, condition, make_spd, rng, monkeypatch
+):
+    """Steps of one length stop far from the mean, or more than a hundred are needed."""
+    spy = mock.Mock(wraps=_affine_invariant.threaded_log_spectra)  # once in each step
+    monkeypatch.setattr(_affine_invariant, "threaded_log_spectra", spy)
     for _ in range(3):
         matrices = make_spd((n_matrices,), 3, condition)
         weights = rng.uniform(0.1, 1, size=n_matrices)
@@ -78,6 +83,7 @@ def test_mean_of_distant_matrices_is_found(n_matrices, condition, make_spd, rng)
         logs = logm((white + white.mT) / 2)
         residual = np.einsum("i,ijk->jk", weights / weights.sum(), logs)
         assert np.linalg.norm(residual) < 1e-9 + 1e-15 * condition
+    assert spy.call_count < 3 * 18
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,7 @@ def test_function_that_raises(rng):
 
     X, y = rng.normal(size=(20, 4)), np.arange(20) % 2
     for derivatives in ("auto", "differences"):
-        with pytest.raises(
-            ValueError, match=r"log_proba, raised KeyError: 'weights'.*autograd\.numpy"
-        ):
+        with pytest.raises(ValueError, match=r"KeyError: 'weights'.*autograd\.numpy"):
             input_hessian(log_proba, X, y, derivatives=derivatives)
 
 
@@ -68,9 +66,7 @@ def test_function_that_raises(rng):
 def test_no_formula(data, classifier):
     X, y = data
     classifier.fit(X, y)
-    with pytest.raises(
-        ValueError, match=r"(?s)no formula for .*MLPClassifier.*autograd"
-    ):
+    with pytest.raises(ValueError, match=r"(?s)no formula .*MLPClassifier.*autograd"):
         input_hessian(classifier, X, y, derivatives="analytic")
 
 

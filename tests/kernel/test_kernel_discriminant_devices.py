@@ -71,16 +71,6 @@ def test_results_are_those_of_numpy(library, digits, model):
     )
 
 
-def test_labels_of_text_stay_on_the_host(library, digits):
-    X, y = digits
-    labels = np.array([f"digit {label}" for label in y])
-    model = KDA(regularization=1e-3).fit(library.array(X), labels)
-    predicted = model.predict(library.array(X))
-    assert isinstance(predicted, np.ndarray)
-    assert (predicted == labels).mean() > 0.95
-    assert model.score(library.array(X), labels) > 0.95
-
-
 @pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
 def test_precomputed(library, digits, solver):
     X, y = digits

@@ -245,6 +245,13 @@ def test_what_a_torch_function_does_wrong(statistics):
         return torch.square(means_a - means_b).sum(dim=1)
 
     assert SQFA(2, distance=of_means).fit_statistics(statistics).objective_ > 0
+
+    def of_all_pairs(means_a, covariances_a, means_b, covariances_b):
+        return torch.square(means_a - means_b).sum()
+
+    with pytest.raises(TypeError) as caught:
+        SQFA(2, distance=of_all_pairs).fit_statistics(statistics)
+    assert "of shape (6,), got shape ()" in caught.value.__notes__[0]
     for function, match in (
         (singular, "not finite at any start"),
         (asymmetric, "must be symmetric"),

@@ -161,7 +161,7 @@ def test_hellinger_is_at_most_one_and_close_to_fisher_rao_when_small(rng):
         assert_allclose(small, fisher_rao / (2 * np.sqrt(2)), rtol=1e-3)
 
 
-@pytest.mark.parametrize("gap", [1e-9, 6e-6])
+@pytest.mark.parametrize("gap", [1e-9, 8e-6])
 def test_logarithm_of_equal_eigenvalues_has_its_derivative(gap, rng):
     """The divided differences of the logarithm where they are 0 / 0, or nearly."""
     covariances = np.stack([2 * np.eye(3), 2 * np.eye(3) + gap, np.diag([1.0, 2, 3])])
@@ -178,7 +178,7 @@ def test_logarithm_of_equal_eigenvalues_has_its_derivative(gap, rng):
     slope = (
         objective(point + step * direction)[0] - objective(point - step * direction)[0]
     )
-    assert_allclose(np.vdot(gradient, direction), slope / (2 * step), rtol=1e-6)
+    assert_allclose(np.vdot(gradient, direction), slope / (2 * step), rtol=1e-8)
 
 
 @pytest.mark.parametrize("condition", [1e8, 1e11])

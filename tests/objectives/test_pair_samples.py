@@ -50,13 +50,14 @@ def test_all_classes_with_a_weight_occur(weights):
         assert pairs.weights.sum() == pytest.approx(1, abs=0.2)
 
 
-def test_a_large_sample_has_about_as_many_pairs_as_asked_for():
-    some = np.triu(np.ones((101, 101)), 70)
-    some = some + some.T
-    assert n_weighted_pairs(np.ones(101), some) == np.count_nonzero(some) / 2
-    for n_pairs in (1000, 4000, 5000):
-        sample = large_sample(np.ones(101), n_pairs, 0)
-        assert n_pairs - 101 < len(sample) <= n_pairs
+def test_sizes_of_samples():
+    few, (i, j) = np.ones((102, 102)), np.triu_indices(102, 1)
+    few[i[5001:], j[5001:]] = few[j[5001:], i[5001:]] = 0
+    assert n_weighted_pairs(np.ones(102), few) == 5001
+    assert len(growing_samples(np.ones(102), 0, few)) > 1  # of 5,000, all are used
+    for n_pairs in (1000, 4000, 5100):
+        sample = large_sample(np.ones(102), n_pairs, 0)
+        assert n_pairs - 102 < len(sample) <= n_pairs
 
 
 # The objective on a sample

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import samples_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
@@ -12,13 +13,6 @@ from skgeom.datasets import make_spd_classes
 
 FAMILY = [PLRSQ(), GLRSQ(), RSLVQ(), GMLVQ()]
 WEIGHTS = {0: 0.5, 1: 2.0, 2: 3.0}
-
-
-def samples_of(estimator, X):
-    """Matrices, or vectors for the estimators that are for those."""
-    if isinstance(estimator, RSLVQ | GMLVQ):
-        return X[:, *np.triu_indices(X.shape[1])]
-    return X
 
 
 @pytest.fixture

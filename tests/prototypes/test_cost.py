@@ -194,11 +194,17 @@ def test_a_tangent_space_that_does_not_help(spd, monkeypatch, fails):
 
 
 @pytest.mark.parametrize("max_iter", [1, 4])
-def test_the_limit_of_iterations_is_named(spd, max_iter):
+def test_the_limit_of_iterations_is_named(spd, max_iter, monkeypatch):
+    """The optimization in the tangent space is the first iteration."""
+    found, original = [], _training.tangent_minimum
+    spy = lambda *arguments: found.append(original(*arguments)) or found[0]  # noqa: E731
+    monkeypatch.setattr(_training, "tangent_minimum", spy)
     model = PLRSQ(2, metric="riemann", max_iter=max_iter, tol=0, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} iterations were"):
+    with pytest.warns(ConvergenceWarning, match=f"limit max_iter={max_iter} was"):
         model.fit(*spd)
     assert model.n_iter_ == max_iter == len(model.loss_curve_) - 1
+    stays = np.array_equal(model._training.prototypes, found[0][0])
+    assert stays == (max_iter == 1)
 
 
 def test_results_do_not_depend_on_the_number_of_threads(spd, monkeypatch):

@@ -4,6 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from comparisons import samples_of
 from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
@@ -44,11 +45,6 @@ def matrices(make_signals):
     return make_signals(per_class=9, size=3)
 
 
-def samples_for(model, X):
-    """The matrices, or vectors of which there are fewer than features."""
-    return X if type(model) in (PLRSQ, GLRSQ) else X.reshape(len(X), -1)
-
-
 def results(model, X):
     return {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
 
@@ -63,7 +59,7 @@ def results(model, X):
 )
 def test_results_are_those_of_numpy_where_the_samples_are(model, library, matrices):
     X, y = matrices
-    X = samples_for(model, X).astype(library.dtype)
+    X = samples_of(model, X).astype(library.dtype)
     expected, there = clone(model).fit(X, y), library.array(X)
     found = clone(model).fit(there, library.array(y))
 
@@ -93,7 +89,7 @@ def test_results_are_those_of_numpy_where_the_samples_are(model, library, matric
 @pytest.mark.parametrize("model", FEW, ids=repr)
 def test_predictions_copy_nothing_to_the_host(model, device_library, matrices):
     library, (X, y) = device_library, matrices
-    X = library.array(samples_for(model, X))
+    X = library.array(samples_of(model, X))
     model = clone(model).fit(X, library.array(y))
 
     def spy(function):
@@ -120,7 +116,7 @@ def test_predictions_copy_nothing_to_the_host(model, device_library, matrices):
 @pytest.mark.parametrize("model", FEW, ids=repr)
 def test_a_model_moves(model, library, matrices):
     X, y = matrices
-    X = samples_for(model, X).astype(library.dtype)
+    X = samples_of(model, X).astype(library.dtype)
     on_host = clone(model).fit(X, y)
     there = library.array(X)
     moved = _array_api.move_estimator_to(on_host, library.xp, library.device)

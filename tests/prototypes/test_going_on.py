@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from comparisons import samples_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -17,13 +18,6 @@ def first_samples(spd):
     """A sample of each class, to start from."""
     X, y = spd
     return np.stack([X[y == label][0] for label in range(3)])
-
-
-def vectors_for(estimator, X):
-    """The matrices, or their entries for the estimators of vectors."""
-    if isinstance(estimator, RSLVQ | GMLVQ):
-        return X[:, *np.triu_indices(X.shape[1])]
-    return X
 
 
 @pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), RSLVQ()], ids=repr)
@@ -174,7 +168,7 @@ def test_null_step_moves_nothing(spd, estimator):
 def test_trial_by_trial_or_all_at_once(make_signals, estimator):
     """The rate falls with the samples, however they are divided among calls."""
     X, y = make_signals(per_class=160)
-    X = vectors_for(estimator, X)
+    X = samples_of(estimator, X)
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[:120], order[120:]
     start = [X[train][y[train] == label][:5].mean(axis=0) for label in [0, 1, 2]]
@@ -227,7 +221,7 @@ def test_the_rate_falls_with_the_samples(spd, first_samples):
 )
 def test_the_automatic_variance_is_that_of_all_samples(spd, estimator, name):
     """Prototypes that are driven apart must not enlarge it, and the steps with it."""
-    X, y = vectors_for(estimator, spd[0]), spd[1]
+    X, y = samples_of(estimator, spd[0]), spd[1]
     start = np.stack([X[y == label].mean(axis=0) for label in range(3)])
     model = clone(estimator).set_params(init=start, random_state=0)
     whole = getattr(clone(model).partial_fit(X, y), name)

@@ -297,6 +297,8 @@ def test_relevance_learning_is_invariant_under_large_offsets():
 def test_verbose_prints(spd, capsys):
     PLRSQ(solver="sgd", max_iter=2, verbose=1).fit(*spd)
     assert "[PLRSQ] epoch 2: loss" in capsys.readouterr().out
+    GMLVQ(verbose=2).fit(spd[0][:, 0], spd[1])
+    assert "[GMLVQ] training without fold 4" in capsys.readouterr().out
     PLRSQ(verbose=0).fit(*spd)
     assert capsys.readouterr().out == ""
 
