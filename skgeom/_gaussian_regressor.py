@@ -184,7 +184,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)
         self._pencils = [_pencil(*pair) for pair in pairs]
         ends = self.levels_[0], self.levels_[-1]
-        self._check_memory(1)
+        _check_memory(self.n_points, 8)
         self.grid_ = np.union1d(np.linspace(*ends, self.n_points), self.levels_)
         self.prior_ = np.ones(1)
         if len(self.levels_) > 1:
@@ -193,13 +193,6 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             self.prior_ *= np.gradient(self.grid_)
             self.prior_ /= self.prior_.sum()
         return self
-
-    def _check_memory(self, n_samples):
-        require_memory(
-            24 * self.n_points * max(n_samples, 8),  # the grid, or densities on it
-            f"The densities of X at {self.n_points} targets",
-            "Reduce n_points, or pass fewer samples.",
-        )
 
     def _select_prior(self, X, y, weights, labels):
         folds = held_out_folds(_rows(X, y), labels)
@@ -240,7 +233,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         check_library(X, self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        self._check_memory(len(X))
+        _check_memory(len(self.grid_), len(X))
         X = X[:, self._varies]
         positions = np.interp(self.grid_, self.levels_, np.arange(len(self.levels_)))
         pairs = np.minimum(positions.astype(int), len(self._pencils) - 1)
@@ -394,6 +387,15 @@ def _pencil(first, second):
         )
     step = (next_mean - mean) @ axes
     return mean, axes, step, ratios, -np.linalg.slogdet(axes)[1]
+
+
+def _check_memory(n_points, n_samples):
+    """Raise MemoryError if densities on the grid need more memory than there is."""
+    require_memory(
+        24 * n_points * n_samples,
+        f"The densities of X at {n_points} targets",
+        "Reduce n_points, or pass fewer samples.",
+    )
 
 
 def _rows(X, y):

@@ -389,10 +389,11 @@ def union_of_classes(first, second):
 def check_two_classes(classes, name, argument="y"):
     """Raise ValueError if ``name``, an estimator, is given fewer than two classes."""
     if len(classes) < 2:
+        found = f"1 class, {classes[0]!s}" if len(classes) else "0 classes"
         raise ValueError(
-            f"{name} requires samples of at least 2 classes, but the number of classes "
-            f"in {argument} is {len(classes)}: {list(map(str, classes))}. Add samples "
-            "of a different class. Samples with sample_weight=0 do not count."
+            f"{name} requires samples of at least 2 classes, but {argument} contains "
+            f"{found}. Add samples of a different class. Samples with sample_weight=0 "
+            "do not count."
         )
 
 

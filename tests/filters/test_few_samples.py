@@ -121,12 +121,6 @@ def test_memory_is_that_of_the_samples(kind, rng):
     assert peak < 30 * X.nbytes  # one matrix of all features is 300 of it
 
 
-def test_numbers_too_large_to_square(wide):
-    X, y = wide
-    with pytest.raises(ValueError, match="too large for floating-point numbers"):
-        SQFA(2).fit(1e160 * X, y)
-
-
 @pytest.mark.filterwarnings("ignore:The filters do not separate")
 @pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA])
 def test_single_precision_keeps_small_features_beside_a_large_one(estimator, rng):

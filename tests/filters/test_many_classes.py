@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom.objectives import StudentT
 
 
@@ -78,19 +78,6 @@ def test_objective_is_near_that_of_all_pairs(model, statistics, few, monkeypatch
     assert_array_equal(model.fit_statistics(statistics).components_, components)
     monkeypatch.setattr("skgeom.objectives._pairwise.FEW_PAIRS", 1000)
     assert value > 0.97 * model.fit_statistics(statistics).objective_
-
-
-@pytest.mark.parametrize("few", [6], indirect=True)
-@pytest.mark.parametrize(
-    "model", [SQFA(2, random_state=0), AMAGauss(2, random_state=0)]
-)
-def test_fit_to_samples(model, statistics, few, rng):
-    noise = rng.normal(size=(24, 20, 7)) @ np.sqrt(statistics.covariances)
-    X = (statistics.means[:, None] + noise).reshape(-1, 7)
-    y = np.repeat(np.arange(24), 20)
-    components = model.fit(X, y).components_
-    assert np.isfinite(components).all()
-    assert_array_equal(model.fit(X, y).components_, components)
 
 
 def test_more_than_a_hundred_classes(make_gaussians):

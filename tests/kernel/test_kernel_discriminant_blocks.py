@@ -123,5 +123,5 @@ def test_errors_name_the_block_and_change_nothing(digits):
         KDA(n_components=12).fit(blocks, y)
     with pytest.raises(ValueError, match="There are no samples"):
         KDA().fit(da.zeros((0, 3), chunks=(1, 3)), np.empty(0))
-    with pytest.raises(ValueError, match="one class"):
+    with pytest.raises(ValueError, match="y contains 1 class"):
         KDA().fit(blocks, np.zeros(len(y)))

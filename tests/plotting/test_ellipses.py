@@ -145,9 +145,10 @@ def test_feature_that_is_constant(constant, make_gaussians):
 
 @pytest.mark.parametrize("dims", [(0, -4), (0, 4), (0, 1, 2), 0, (0, 1.0)])
 def test_invalid_dims(statistics, dims):
+    before = plt.get_fignums()
     with pytest.raises(ValueError, match="two different indices of the 4 features"):
         ClassEllipsesDisplay.from_statistics(statistics, dims=dims)
-    assert not plt.get_fignums()
+    assert plt.get_fignums() == before
 
 
 def test_errors(statistics, iris):

@@ -200,7 +200,7 @@ def test_the_limit_of_iterations_is_named(spd, max_iter, monkeypatch):
     spy = lambda *arguments: found.append(original(*arguments)) or found[0]  # noqa: E731
     monkeypatch.setattr(_training, "tangent_minimum", spy)
     model = PLRSQ(2, metric="riemann", max_iter=max_iter, tol=0, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} iterations were"):
+    with pytest.warns(ConvergenceWarning, match=f"limit max_iter={max_iter} was"):
         model.fit(*spd)
     assert model.n_iter_ == max_iter == len(model.loss_curve_) - 1
     stays = np.array_equal(model._training.prototypes, found[0][0])

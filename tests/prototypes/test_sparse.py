@@ -108,6 +108,6 @@ def test_what_is_refused():
 
 def test_no_numbers_but_zeros():
     S = sparse.csr_array((6, 3))
-    with pytest.warns(UserWarning, match="same point"):
+    with pytest.warns(UserWarning, match="initial prototypes of all classes are equal"):
         model = RSLVQ().fit(S, [0, 1] * 3)
     assert np.isfinite(model.decision_function(S)).all()

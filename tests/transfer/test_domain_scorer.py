@@ -13,12 +13,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut, cross_valida
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skgeom import (
-    PLRSQ,
-    Recentering,
-    TransferDiscriminantAnalysis,
-    make_domain_scorer,
-)
+from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis, make_domain_scorer
 
 
 def diagonals(X):
