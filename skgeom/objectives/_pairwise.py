@@ -114,10 +114,11 @@ class StructuredCovariances:
     def __array__(self, dtype=None, copy=None):
         raise ValueError(
             f"Structured covariances of shape {self.shape} cannot become an array. "
-            "SQFA and SecondMomentSQFA.fit_statistics accept them, except with a matrix "
-            "as regularization. With more than 1,000 features, regularization must be "
-            "positive, init a name, and orthonormal filters without groups. For other "
-            "methods, use the statistics of features, statistics.project(filters)."
+            "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
+            "regularization is a matrix. With more than 1,000 features, regularization "
+            "must be positive, init a name, and orthonormal filters without groups. "
+            "For other methods, use the statistics of features, "
+            "statistics.project(filters)."
         )
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
