@@ -190,7 +190,7 @@ def test_bad_data(blobs, given):
     X, y = blobs
     for classifier in (GaussianNB(), DecisionTreeClassifier(), LogisticRegression()):
         with pytest.raises(
-            ValueError, match="RejectionClassifier .* y contains 1 class"
+            ValueError, match=r"RejectionClassifier .* y contains 1 class"
         ):
             RejectionClassifier(classifier).fit(X, np.ones(len(y)))
     bad = FrozenEstimator(given.fit(X, y))
