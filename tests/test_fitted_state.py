@@ -187,6 +187,7 @@ def test_importances_are_what_a_filter_adds(number):
     np.testing.assert_allclose(importances, expected, rtol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_bootstrap_of_importances_has_the_error_of_new_samples(rng):
     means, scales = np.diag([3.0, 1, 0])[:2], np.array([[1, 1, 1], [1, 2, 1]])
     moments = [0, 1], [800, 800], means, scales[:, None] ** 2 * np.eye(3)

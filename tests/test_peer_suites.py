@@ -37,13 +37,15 @@ DESELECTED = {
     "shrinkage is selected differently, and has no parameter": """
         lda_ledoitwolf lda_shrinkage qda_covariance_estimator qda_ledoitwolf
         qda_shrinkage_performance""",
+    "priors that do not add up to one are an error": "lda_priors",
     "the message is a different one": """
-        lda_priors raises_value_error_on_one_sample_per_class
+        raises_value_error_on_one_sample_per_class
         raises_value_error_on_same_number_of_classes_and_samples""",
     "the covariances are in statistics_": """
         lda_store_covariance qda_coefs qda_store_covariance""",
     "regularization is an absolute variance": "qda_regularization",
-    "there is no parameter solver that could be wrong": "lda_predict",
+    "there is no parameter solver, and no parameter shrinkage": """
+        lda_predict qda_solver_agreement""",
     "it tests a private function": "covariance",
 }
 SELECTED = {
@@ -53,7 +55,6 @@ SELECTED = {
     "test_qda_prior_copy",
     "test_qda_prior_type",
     "test_qda_priors",
-    "test_qda_solver_agreement",
 }
 DESELECTED_OF_PYRIEMANN = {
     "it tests parameters of one classifier of pyRiemann": """
@@ -99,11 +100,11 @@ class Discriminant(GaussianClassifier):
         return self.statistics_.pooled_covariances()[0]
 
 
-def lda(solver="svd", shrinkage=None, priors=None, **unused):
+def lda(priors=None, **unused):
     return Discriminant("shared", regularization=0, priors=priors)
 
 
-def qda(*, solver="svd", priors=None, **unused):
+def qda(*, priors=None, **unused):
     return Discriminant("full", regularization=0, priors=priors)
 
 
