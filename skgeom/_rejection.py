@@ -119,13 +119,14 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     the threshold is selected from its probabilities of the samples passed to
     :meth:`fit`. Do not pass the training samples of the frozen classifier.
 
-    For ``rejection_rate``, the threshold lies half-way between two neighboring
-    confidences. Samples of equal confidence are not separated: the fraction of the
-    samples (of the total weight, if there are sample weights) below the threshold is
-    the attainable fraction nearest to ``rejection_rate``; the smaller fraction if two
-    are equally near. Samples of the largest confidence are never rejected. If no sample
-    is rejected, the threshold lies half-way between the smallest confidence and
-    ``1 / n_classes``, the confidence of a random guess.
+    The confidence of a sample is its largest class probability. For ``rejection_rate``,
+    the threshold lies half-way between two neighboring confidences. Samples of equal
+    confidence are not separated: the fraction of the samples (of the total weight, if
+    there are sample weights) below the threshold is the attainable fraction nearest to
+    ``rejection_rate``; the smaller fraction if two are equally near. Samples of the
+    largest confidence are never rejected. If no sample is rejected, the threshold lies
+    half-way between the smallest confidence and ``1 / n_classes``, the confidence of a
+    random guess.
 
     For ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which accept
     fixed numbers of the n samples. A threshold passes if the upper confidence limit of
@@ -237,7 +238,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             reject label is a class or has a type different from the classes, if there
             is one class only, if a sample has no label or several labels, if
             probabilities are NaN, or if with ``target_error`` there are sample weights
-            or ``cv`` tests a sample twice. Errors of the classifier are passed on.
+            or ``cv`` tests a sample twice. Exceptions raised by the
+            classifier are propagated.
 
         Warns
         -----

@@ -82,7 +82,8 @@ class ClassStatistics:
         factors)`` defines low rank plus diagonal covariances
         :math:`D_i + A_i^\top A_i`, with the diagonals of :math:`D_i`, of shape
         (n_classes, n_features), or blocks of :math:`D_i`, and factors :math:`A_i`, of
-        shape (n_classes, r, n_features). See the :ref:`user guide <structured>`.
+        shape (n_classes, r, n_features), not copied if they are C-contiguous in
+        float64. See the :ref:`user guide <structured>`.
 
     Attributes
     ----------

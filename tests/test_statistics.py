@@ -477,7 +477,7 @@ def test_statistics_of_no_samples(data):
     ):
         assert same_bits(same, empty)
     for model in (SQFA(2), GaussianClassifier()):
-        with pytest.raises(ValueError, match="in statistics is 0"):
+        with pytest.raises(ValueError, match="statistics contains 0 classes"):
             model.fit_statistics(empty)
 
 

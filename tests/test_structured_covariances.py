@@ -74,3 +74,11 @@ def test_malformed_structured_covariances():
     ):
         with pytest.raises(ValueError, match=message):
             statistics_of(covariances, np.zeros((2, 6)))
+
+
+def test_only_single_matrices_multiply_filters():
+    covariances = statistics_of(np.ones((2, 3, 2, 2)), np.zeros((2, 6))).covariances
+    assert_allclose(covariances[0] @ np.eye(6), block_diag(*np.ones((3, 2, 2))))
+    for wrong in (lambda c: c @ np.eye(6), lambda c: c[0] @ np.ones(6)):
+        with pytest.raises(ValueError, match="cannot become an array"):
+            wrong(covariances)

@@ -327,7 +327,7 @@ def try_mutant(tree, module, source, chosen, fast):
 def described(line):
     """The mutant of a line of the state, as three lines of ``EQUIVALENT``."""
     before, after = (" ".join(line[name].split()) for name in ("before", "after"))
-    return f"{line['module']}: {line['source']}\n- {before}\n+ {after}"
+    return f"{line['module']}: {line.get('source', '')}\n- {before}\n+ {after}"
 
 
 def equivalent_mutants():

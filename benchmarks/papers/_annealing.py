@@ -24,7 +24,8 @@ class AnnealedPLRSQ(PLRSQ):
     """PLRSQ whose epochs have the variances of ``annealed``."""
 
     def fit(self, X, y):
-        self.set_params(random_state=check_random_state(self.random_state))
-        for sigma2 in annealed(self.sigma2, self.max_iter):
+        first, seed = self.sigma2, self.random_state
+        self.set_params(random_state=check_random_state(seed))
+        for sigma2 in annealed(first, self.max_iter):
             self.set_params(sigma2=sigma2).partial_fit(X, y)
-        return self
+        return self.set_params(sigma2=first, random_state=seed)

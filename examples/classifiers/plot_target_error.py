@@ -2,9 +2,10 @@
 Guaranteed error rate: target_error of the reject option
 ========================================================
 
-With ``target_error=0.05``, the error rate of the accepted samples is at most 5 %,
-except with a small probability. This example repeats the selection of the threshold 200
-times, and counts how often the error exceeds the target.
+With ``target_error=0.05``, the error rate of the accepted samples is at most 5 %
+with probability ``confidence_level`` (0.9 here). This example
+repeats the selection of the threshold 200 times, and counts how often the error exceeds
+the target.
 """
 
 import warnings

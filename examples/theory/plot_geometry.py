@@ -2,8 +2,8 @@
 Geodesics of Gaussians and covariance matrices
 ==============================================
 
-The objectives of SQFA are distances on two manifolds: one-dimensional Gaussians are
-points of a curved surface, and covariance matrices are points of a cone.
+SQFA can use distances between Gaussians or between covariance matrices. This example
+shows 1-D Gaussians and 2 x 2 covariances.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -78,8 +78,8 @@ plt.show()
 #
 # The 2 x 2 covariance matrices fill a cone. Singular matrices, on its surface, are
 # infinitely far away in the affine-invariant metric. The midpoint of the straight line
-# between two narrow ellipses is a circle with a larger determinant (swelling). The
-# determinant is constant along the geodesic.
+# between two narrow ellipses is a circle with a larger determinant (swelling). Both
+# end points have determinant 1, so it is constant along the geodesic.
 
 start, end = np.diag([4.0, 0.25]), np.diag([0.25, 4.0])
 times = np.linspace(0, 1, 7)

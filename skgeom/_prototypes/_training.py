@@ -624,8 +624,8 @@ _WEIGHTS = np.logspace(0, -4, 13)
 # for large data, as in `bench_growth.py`.
 _MOST_SAMPLES = 1_000
 # Enough held-out samples for one temperature. With 1,000, the log-loss of GMLVQ on
-# digits and of GLRSQ on BCI IV 2a is equal within 2 %, and GMLVQ takes 2.5 times as
-# long.
+# digits and of GLRSQ on BCI IV 2a, whose classes are balanced, is equal within 2 %, and
+# GMLVQ takes 2.5 times as long.
 _FOR_TEMPERATURE = 200
 
 

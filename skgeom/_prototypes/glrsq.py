@@ -26,10 +26,10 @@ class MarginMixin:
     ----------
     temperature : float or "auto", default="auto"
         T of the class probabilities, in squared units of distance. ``"auto"`` minimizes
-        the log-loss of held-out samples, which requires one additional training for
-        1,000 samples or more, and up to five for fewer samples (in the tangent space
-        with ``metric="riemann"``). A number saves this time and does not change the
-        predicted classes.
+        the log-loss of about 200 distinct held-out samples, which requires one
+        additional training for more than about 1,000 distinct samples, and up to five
+        for fewer samples (in the tangent space with ``metric="riemann"``). A number
+        saves this time and does not change the predicted classes.
 
     Attributes
     ----------

@@ -54,7 +54,8 @@ class SupervisedPCA(LinearProjection):
 
     Notes
     -----
-    Further eigenvectors are arbitrary, because their eigenvalues are zero.
+    Eigenvectors beyond the first ``n_classes - 1`` are not computed: they are
+    arbitrary, because their eigenvalues are zero.
 
     References
     ----------

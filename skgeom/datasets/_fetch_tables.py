@@ -119,8 +119,8 @@ def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the diabetes data of Pima Indians, 768 women.
 
     Zeros in ``glucose``, ``blood_pressure``, ``skin_thickness``, ``insulin`` and
-    ``bmi`` are missing values. The classes are ``"negative"``, 0, and ``"positive"``,
-    1: diabetes within five years.
+    ``bmi`` are missing values. Target 0 is ``"negative"``; target 1 is
+    ``"positive"`` (diabetes within five years).
 
     The data are read from a file ``pima_diabetes.csv`` in the folder SKGEOM_DATA, a
     table with a header and the columns ``feature_names`` and ``target``. If the file is

@@ -126,13 +126,14 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
 
 @float64_arrays("means_a", "covariances_a", "means_b", "covariances_b", on_cpu=True)
 def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
-    r"""Logarithm of the Fisher-Rao metric of Gaussians.
+    r"""Riemannian logarithm of Gaussians in the Fisher-Rao metric.
 
     The function returns the velocity at a of the shortest geodesic from a to b, which
-    reaches b at t = 1. The velocity is minus half the gradient at a of the squared
-    distance,
-    :math:`(v, V) = -\tfrac12 (\Sigma g, 2 \Sigma G \Sigma)` with the derivatives g and
-    G of the squared distance with respect to the mean and the covariance of a.
+    reaches b at t = 1. The velocity is minus half the Riemannian gradient at
+    a of the squared distance,
+    :math:`(v, V) = -\tfrac12 (\Sigma g, 2 \Sigma G \Sigma)`, where :math:`\Sigma` is
+    the covariance of a, and g and G are the derivatives of the squared distance with
+    respect to the mean and the covariance of a.
 
     Parameters
     ----------
@@ -161,8 +162,8 @@ def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
 
     See Also
     --------
-    distance_fisher_rao : The length of the velocity, with error bounds. Beyond 11.7, a
-        shorter path may exist.
+    distance_fisher_rao : The length of the velocity, with error bounds. For distances
+        above 11.7, the computed geodesic may not be the shortest.
     exp_map_fisher_rao : The inverse map.
 
     Examples

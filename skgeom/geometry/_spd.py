@@ -329,13 +329,13 @@ def real_embedding(matrices):
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Hermitian matrices A. The imaginary part of real matrices is zero.
+        Hermitian matrices A. Real matrices are also accepted.
 
     Returns
     -------
     ndarray of shape (..., 2 n, 2 n)
-        Real symmetric matrices, positive definite if A is. A is ``M[..., :n, :n] + 1j *
-        M[..., n:, :n]``.
+        Real symmetric matrices, positive definite if A is. For the
+        returned M, A equals ``M[..., :n, :n] + 1j * M[..., n:, :n]``.
 
     Raises
     ------

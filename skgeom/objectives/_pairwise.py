@@ -82,8 +82,9 @@ class StructuredCovariances:
                 "n_blocks, d, d), and factors (n_classes, r, n_features), but their "
                 f"shapes are {np.shape(diagonal)} and {rows.shape}."
             )
-        # Of variances, the smallest one suffices.
-        few = blocks.reshape(-1, size, size) if size > 1 else blocks.min((0, 1))[None]
+        few = blocks.reshape(-1, size, size)
+        if size == 1:  # the smallest variance, compared with the largest one
+            few = np.diag([blocks.min(), blocks.max()])[None]
         check_semidefinite(few, "diagonal", "covariance of a block")
         # Class i is blocks[i] plus the sum of weights[i, j] times the outer product of
         # row j with itself. All classes share the rows, and so does their mean.
@@ -113,10 +114,11 @@ class StructuredCovariances:
     def __array__(self, dtype=None, copy=None):
         raise ValueError(
             f"Structured covariances of shape {self.shape} cannot become an array. "
-            "SQFA and SecondMomentSQFA.fit_statistics accept them if regularization is "
-            "a number. With more than 1,000 features, use a positive number, the name "
-            "of an init, and no groups of orthonormal filters. For other methods, use "
-            "the statistics of features, statistics.project(filters)."
+            "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
+            "regularization is a matrix. With more than 1,000 features, regularization "
+            "must be positive, init a name, and orthonormal filters without groups. "
+            "For other methods, use the statistics of features, "
+            "statistics.project(filters)."
         )
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
@@ -153,6 +155,8 @@ class StructuredCovariances:
 
     def __matmul__(self, filters):
         """The product of a single matrix with filters."""
+        if self._blocks.ndim != 3 or np.ndim(filters) != 2:
+            return self.__array__()
         inner = self._weights[:, None] * self._inner(filters)
         return self._add_outer(_blocks_times(self._blocks, filters), inner)
 

@@ -206,7 +206,7 @@ class ClassEllipsesDisplay(Display):
             Axes to draw in; None creates new axes. The aspect of the axes is set to
             equal.
         n_std : float, default=1.0
-            The half axes of the ellipses, in standard deviations.
+            Length of the semi-axes, in standard deviations.
         cmap : str or matplotlib Colormap, default=None
             Color map for ordered classes, such as speeds. Numerical labels determine
             the positions in the color map; other labels are equally spaced. None for

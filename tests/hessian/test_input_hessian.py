@@ -168,7 +168,10 @@ def test_blocks_of_samples(data, rng, assert_close):
         FrozenEstimator(make_pipeline(FrozenEstimator(PCA(3)), LogisticRegression())),
         GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2),
         KernelDiscriminantAnalysis(gamma=0.05),
-        KernelDiscriminantAnalysis(kernel="poly", degree=2),
+        make_pipeline(
+            StandardScaler(),
+            KernelDiscriminantAnalysis(kernel="poly", degree=2, regularization=0.1),
+        ),
         make_pipeline(StandardScaler(), KernelDiscriminantAnalysis(kernel="linear")),
     ],
     ids=lambda model: repr(model).replace("\n", "")[:60],

@@ -125,7 +125,7 @@ def test_errors(iris, statistics):
         DistanceMatrixDisplay.from_statistics(X)
     with pytest.raises(ValueError, match="distance must be one of"):
         DistanceMatrixDisplay.from_statistics(statistics, "taxi")
-    with pytest.raises(ValueError, match=r"in statistics is 1: \['a'\]"):
+    with pytest.raises(ValueError, match="statistics contains 1 class, a"):
         one = ClassStatistics(["a"], [3], [[0.0]], [[[1.0]]])
         DistanceMatrixDisplay.from_statistics(one)
     with pytest.raises(ValueError, match="regularization must be at least 0"):
