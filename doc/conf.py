@@ -163,7 +163,8 @@ SOURCE = next(  # pyproject.toml sets the address
     for url in importlib.metadata.metadata("skgeom").get_all("Project-URL")
     if url.startswith("Source")
 )
-rst_epilog = f".. |repository| replace:: {SOURCE}"
+# The backslash prevents a hyperlink, which the theme would shorten.
+rst_epilog = ".. |repository| replace:: " + SOURCE.replace(":", r"\:", 1)
 html_theme_options = {
     "github_url": SOURCE,
     "show_prev_next": False,

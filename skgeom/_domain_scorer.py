@@ -95,7 +95,8 @@ class _DomainScorer:
                 raise ValueError(
                     "adapt=True requires an estimator with a method adapt, such as "
                     "TransferDiscriminantAnalysis. Use adapt=False for "
-                    f"{type(estimator).__name__}."
+                    f"{type(estimator).__name__}, or compute the covariances before "
+                    "the cross-validation and pass TransferDiscriminantAnalysis alone."
                 )
             estimator = copy(estimator).adapt(X, **metadata)
         predictions = getattr(estimator, self.response_method)(X, **metadata)

@@ -233,7 +233,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             Classes of the samples, at least two.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; a weight of 2 counts a sample twice. The weights
-            of each class must add up to at least 1.
+            of each class must add up to more than 1 if its samples differ.
 
         Returns
         -------
@@ -321,8 +321,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             Classes of later calls, whose probability is zero until they have samples.
             Further classes are added when their first samples are passed.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`; the weights of each class must
-            add up to at least 1, including earlier calls.
+            Weights of the samples, as in :meth:`fit`. The sums include earlier calls.
 
         Returns
         -------

@@ -112,11 +112,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    With ``rejection_rate`` and ``target_error``, a clone of the classifier that was
-    fitted without the fold of a sample predicts the probabilities of this sample,
-    because the probabilities of training samples are too large. Finally, the classifier
-    is fitted to all samples. A :class:`~sklearn.frozen.FrozenEstimator` uses no folds:
-    the threshold is selected from its probabilities of the samples passed to
+    With ``rejection_rate`` or ``target_error``, the probabilities of a sample are
+    computed by a clone of the classifier that was fitted without the fold of this
+    sample, because the probabilities of training samples are too large. Finally, the
+    classifier is fitted to all samples. A :class:`~sklearn.frozen.FrozenEstimator` uses
+    no folds: the threshold is selected from its probabilities of the samples passed to
     :meth:`fit`. Do not pass the training samples of the frozen classifier.
 
     The confidence of a sample is its largest class probability. For ``rejection_rate``,

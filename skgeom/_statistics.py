@@ -226,7 +226,8 @@ class ClassStatistics:
             copied for each class. Only sample covariances can be merged later.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
-            excludes it. The weights of each class must add up to at least 1.
+            excludes it. The weights of each class must add up to more than 1 if its
+            samples differ.
         n_axes : int, default=None
             If given, the statistics are computed in the leading principal axes of all
             samples, as in :meth:`from_blocks`.
@@ -277,8 +278,9 @@ class ClassStatistics:
         blocks : iterable of (X, y) or (X, y, sample_weight), or callable
             Samples as in :meth:`from_data`, or a function without parameters that
             returns such an iterable. A block may lack classes, may be empty, and may
-            have any weights; the weights of each class must add up to at least 1 over
-            all blocks. Data frames must have their columns in the same order.
+            have any weights; the weights of each class must add up to more than 1 over
+            all blocks if its samples differ. Data frames must have their columns in the
+            same order.
         n_axes : int, default=None
             Number of leading principal axes to keep. The blocks are then read twice:
             pass a function that returns a new generator instead of a generator.
@@ -629,8 +631,8 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; the weights of each class must add up to at least 1,
-            including earlier samples.
+            Weights of the samples; the weights of each class must add up to more than 1
+            if its samples differ, including earlier samples.
 
         Returns
         -------

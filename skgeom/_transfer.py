@@ -259,7 +259,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Labels of the domains. A domain without a fitted mean is re-centered by the
             mean of its matrices in X, at least two. None if :meth:`fit` was called
-            without labels.
+            without labels: the matrices are then re-centered by the mean of ``fit``.
+            For a new session, pass a new label.
 
         Returns
         -------
@@ -281,7 +282,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             elif label is None:
                 raise ValueError(
                     "Pass domain, the domain of each matrix, as in fit. In a pipeline, "
-                    "sklearn.set_config(enable_metadata_routing=True) passes it on."
+                    "sklearn.set_config(enable_metadata_routing=True) passes it on. "
+                    "In a cross-validation, use scoring=make_domain_scorer(...)."
                 )
             else:
                 mean = _mean_of_domain(label, matrices, self._used_metric)
@@ -670,7 +672,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains of the matrices; None for a single domain.
+            Labels of the domains, as in :meth:`Recentering.transform`. None if
+            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
+            then re-centered by that mean. For a new session, pass a new label.
 
         Returns
         -------
@@ -691,7 +695,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains of the matrices; None for a single domain.
+            Labels of the domains, as in :meth:`Recentering.transform`. None if
+            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
+            then re-centered by that mean. For a new session, pass a new label.
 
         Returns
         -------
@@ -709,7 +715,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains of the matrices; None for a single domain.
+            Labels of the domains, as in :meth:`Recentering.transform`. None if
+            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
+            then re-centered by that mean. For a new session, pass a new label.
 
         Returns
         -------
@@ -727,7 +735,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains of the matrices; None for a single domain.
+            Labels of the domains, as in :meth:`Recentering.transform`. None if
+            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
+            then re-centered by that mean. For a new session, pass a new label.
 
         Returns
         -------
@@ -749,7 +759,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains of the matrices; None for a single domain.
+            Labels of the domains, as in :meth:`Recentering.transform`. None if
+            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
+            then re-centered by that mean. For a new session, pass a new label.
 
         Returns
         -------

@@ -114,6 +114,9 @@ def test_titles_of_the_faq_are_parts_of_messages():
         for module in package.glob("**/*.py")
         for text in strings_of(ast.parse(module.read_text()))
     ]
+    with pytest.raises(ValueError, match="NaN") as caught:
+        skgeom.SQFA().fit([[np.nan]] * 4, [0, 0, 1, 1])
+    texts.append(str(caught.value))
     for title in titles:
         pattern = re.escape(title).replace("…", ".*")
         assert any(re.search(pattern, text) for text in texts), title

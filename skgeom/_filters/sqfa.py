@@ -102,7 +102,8 @@ class SQFA(BaseFilters):
     class_weight : None, "balanced" or dict, default=None
         Weights w of the classes: a pair has the weight :math:`w_i w_j` in the mean.
         None and ``"balanced"`` weight all classes equally, independent of the numbers
-        of samples. Classes that are missing in a dictionary have weight one.
+        of samples, so imbalanced classes need no weights here; set ``priors`` of the
+        classifier. Classes that are missing in a dictionary have weight one.
     pair_weight : array-like of shape (n_classes, n_classes) or None, default=None
         Symmetric weights V of the pairs of classes, zero or positive, in the order of
         ``classes_``: a pair has the weight :math:`w_i w_j V_{ij}` in the mean. The
@@ -273,7 +274,7 @@ class SQFA(BaseFilters):
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; a weight of 2 counts a sample twice. The weights of
-            each class must add up to at least 1.
+            each class must add up to more than 1 if its samples differ.
 
         Returns
         -------
@@ -322,8 +323,7 @@ class SQFA(BaseFilters):
         classes : array-like of shape (n_classes,), default=None
             Ignored; present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`; the weights of each class must
-            add up to at least 1, including earlier calls.
+            Weights of the samples, as in :meth:`fit`. The sums include earlier calls.
 
         Returns
         -------

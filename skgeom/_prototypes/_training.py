@@ -42,8 +42,8 @@ _KEPT = 2**25
 
 SINGULAR = (
     "The samples, or prototypes on their way, are too close to singular for this "
-    "metric. Add a small multiple of the identity to X, or use a shrunk covariance "
-    'estimate, such as pyriemann.estimation.Covariances("oas").'
+    "metric. Add 0.001 of the mean diagonal entry times the identity to each, or "
+    'use a shrunk covariance estimate, such as pyriemann.estimation.Covariances("oas").'
 )
 
 

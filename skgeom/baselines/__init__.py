@@ -1,4 +1,4 @@
-"""Baselines to compare with: linear projections, and classifiers of SPD matrices.
+"""Baselines: linear projections, and classifiers of SPD matrices.
 
 The module contains methods from the literature without another maintained
 implementation. ``mdrm`` and ``tslda`` return pipelines of pyriemann and scikit-learn

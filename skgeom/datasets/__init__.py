@@ -1,7 +1,8 @@
 """Data sets with the interface of scikit-learn: generators, and fetchers of real data.
 
 Fetchers look in the folder that the environment variable ``SKGEOM_DATA`` names, then in
-scikit-learn's data folder. scikit-learn downloads files that are in neither.
+scikit-learn's data folder. Files that are in neither folder are
+downloaded if they have a public source.
 """
 
 from skgeom.datasets._fetch_images import fetch_mnist, fetch_svhn

@@ -222,9 +222,9 @@ def fetch_ssvep(*, return_X_y=False):
     filtered, from 0.5 s before to 5.5 s after the start of the trial.
 
     The signals are read from a file ``eeg_ssvep.npz`` in the folder SKGEOM_DATA, with
-    the arrays ``X``, ``y``, ``subject`` and ``session``, integers, and ``scale``, the
-    unit of ``X``. The file cannot be downloaded, because the recordings are not
-    published as one file.
+    the arrays ``X``, ``y``, ``subject`` and ``session``, integers, ``scale``, the unit
+    of ``X``, and ``channels``, the names of the channels. The file cannot be
+    downloaded, because the recordings are not published as one file.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Pure functions on stacks of symmetric positive definite matrices, (..., n, n).
 
 All functions except means broadcast over the leading axes. All functions except
-distances of Gaussian distributions also accept complex Hermitian matrices. This package
-does not import estimators.
+functions of Gaussians also accept complex Hermitian matrices. This package does not
+import estimators.
 
 For arrays of PyTorch, CuPy, JAX or a different library with the array API standard, the
 functions return arrays of the same library on the same device, and support gradients if

@@ -223,8 +223,8 @@ def _warn_of_rounding(residual, widest, precision):
         return
     warn_user(
         f"The affine-invariant mean is inaccurate: {reason}. The matrices are nearly "
-        "singular, or differ by too many powers of ten. Add a small multiple of the "
-        "identity to each, or use a shrinkage estimator of covariances.",
+        "singular, or differ by too many powers of ten. Add 0.001 of the mean diagonal "
+        "entry times the identity to each, or estimate covariances with shrinkage.",
         ConvergenceWarning,
     )
 

@@ -44,7 +44,7 @@ class DistanceMatrixDisplay(Display):
     im_ : matplotlib AxesImage
         The image of the matrix.
     text_ : ndarray of shape (n_classes, n_classes) of matplotlib Text, or None
-        The numbers in the cells.
+        The numbers in the cells; None for more than ten classes.
     ax_ : matplotlib Axes
         The axes of the display.
     figure_ : matplotlib Figure

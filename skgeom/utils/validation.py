@@ -39,8 +39,8 @@ from skgeom.utils.linalg import embedded, from_embedded
 
 # What to do about matrices that are not positive definite.
 _SHRINK = (
-    "Add a small multiple of the identity, or use a shrunk covariance estimate, of "
-    'signals for example pyriemann.estimation.Covariances("oas").'
+    "Add 0.001 of the mean diagonal entry times the identity, or use a shrunk "
+    'covariance estimate, for example pyriemann.estimation.Covariances("oas").'
 )
 
 
@@ -566,7 +566,8 @@ def check_stack(X, name, hermitian=False):
         raise ValueError(
             f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
             f"array of {len(shape)} dimensions. Reshape your data, for one matrix to "
-            "X[None], or compute covariance matrices first."
+            "X[None], or compute covariance matrices first. For vectors, use RSLVQ or "
+            "GMLVQ."
         )
     if shape[1] != shape[2]:
         raise ValueError(
