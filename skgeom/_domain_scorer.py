@@ -90,6 +90,7 @@ class _DomainScorer:
 
     def __call__(self, estimator, X, y, domain=None):
         metadata = {} if domain is None else {"domain": domain}
+        estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
         if self.adapt:
             if not hasattr(estimator, "adapt"):
                 raise ValueError(

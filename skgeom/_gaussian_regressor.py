@@ -70,7 +70,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Weights of the pooled covariance in the covariances.
     grid_ : ndarray of shape (n_grid,)
         Targets at which the posterior is evaluated, ascending: ``n_points`` equally
-        spaced points and the levels.
+        spaced points from the smallest to the largest target, and the levels.
     prior_ : ndarray of shape (n_grid,)
         Prior probabilities of the grid. The frequencies of the levels, divided by
         their spacing, are densities. The densities are interpolated and multiplied by
@@ -183,7 +183,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         gaussians = list(zip(self.levels_, statistics.means, covariances, strict=True))
         pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)
         self._pencils = [_pencil(*pair) for pair in pairs]
-        ends = self.levels_[0], self.levels_[-1]
+        # Beyond the outer levels, which may be means of bins, their Gaussians are used.
+        ends = (y.min(), y.max()) if len(sums) > 1 else self.levels_[[0, 0]]
         _check_memory(self.n_points, 8)
         self.grid_ = np.union1d(np.linspace(*ends, self.n_points), self.levels_)
         self.prior_ = np.ones(1)

@@ -58,6 +58,8 @@ def test_levels_of_a_discrete_target_have_their_moments():
 def test_variance_predicts_the_target_within_its_intervals(fitted):
     X, y = scales(2000, seed=2)
     assert fitted.score(X, y) > 0.5  # the means predict nothing
+    # Targets beyond the means of the outer bins are predicted, too.
+    assert fitted.grid_[0] < fitted.levels_[0] < fitted.levels_[-1] < fitted.grid_[-1]
     for coverage in (0.5, 0.95):
         low, high = fitted.predict_interval(X, coverage)
         assert abs(((low <= y) & (y <= high)).mean() - coverage) < 0.06

@@ -76,7 +76,8 @@ def test_adaptation_is_part_of_a_search_and_leaves_the_estimator(subjects):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     model = search.best_estimator_
     before = model.means_.copy()
-    scorer(model, X[domain == 0], y[domain == 0], domain[domain == 0])
+    held_out = X[domain == 0], y[domain == 0], domain[domain == 0]
+    assert scorer(model, *held_out) == scorer(search, *held_out)
     assert_allclose(model.means_, before, rtol=0)
 
 
