@@ -6,6 +6,7 @@ training and test. Filters have unit norm, and responses noise of the variance s
 of the paper, which is added to the covariances that the classifier knows.
 """
 
+import time
 from functools import cache
 
 import numpy as np
@@ -14,12 +15,15 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA, FactorAnalysis, FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
+from threadpoolctl import threadpool_limits
 
+from benchmarks.papers import sqfa_digits
 from benchmarks.papers._data import photographs, speed_videos
 from benchmarks.papers._runner import Row, reproduces
 from benchmarks.papers.sqfa_digits import (
     PAPER,
     bound_and_distance,
+    filters_of_lmnn,
     linear_map,
     plot_tightness,
 )
@@ -40,6 +44,12 @@ VARIANTS = {
     "SQFA": SQFA(N_FILTERS, **SETTINGS),
     "smSQFA": SecondMomentSQFA(N_FILTERS, **SETTINGS),
 }
+OTHER_DISTANCES = {
+    f"smSQFA, {distance}": SecondMomentSQFA(N_FILTERS, distance=distance, **SETTINGS)
+    for distance in ("log-euclidean", "wasserstein", "euclidean", "jeffreys")
+}
+ESTIMATORS = VARIANTS | OTHER_DISTANCES
+LMNN = "LMNN, one video of ten"  # filters of lmnn.py
 COMPARATORS = {
     "PCA": PCA(N_FILTERS, svd_solver="covariance_eigh"),
     "ICA": FastICA(N_FILTERS, max_iter=1000, random_state=0),
@@ -58,15 +68,27 @@ def training_statistics(source):
 def filters(method, source, seed):
     """The filters of a method, of unit norm, with shape (450, 8)."""
     X, y, _, _ = speed_videos(source)
-    model = clone((VARIANTS | COMPARATORS)[method])
-    if method in VARIANTS:
-        model.set_params(random_state=seed)
-    if method in VARIANTS and method != "AMA-Gauss":
+    if method == LMNN:
+        F, _ = filters_of_lmnn("videos")
+        return F / np.linalg.norm(F, axis=0)
+    model = estimator(method, seed)
+    if method in ESTIMATORS and method != "AMA-Gauss":
         model.fit_statistics(training_statistics(source))
     else:
         model.fit(X, y)
     F = linear_map(model, X.shape[1])[:, :N_FILTERS]
     return F / np.linalg.norm(F, axis=0)
+
+
+def estimator(method, seed):
+    model = clone((ESTIMATORS | COMPARATORS)[method])
+    return model.set_params(random_state=seed) if method in ESTIMATORS else model
+
+
+def write_videos(path):
+    """The training videos, for lmnn.py."""
+    X, y, _, _ = speed_videos(photographs())
+    np.savez(path, X=X, y=y)
 
 
 def predict(statistics, Z, noise):
@@ -90,28 +112,26 @@ def gaussian_accuracy(statistics, rng):
 
 def accuracies(method, source, n_starts):
     """Accuracies on the test videos, for each start."""
-    X, y, X_test, y_test = speed_videos(source)
-    table = []
-    for seed in range(n_starts):
-        F = filters(method, source, seed)
-        Z, Z_test = X @ F, X_test @ F
-        rng = np.random.default_rng(seed)
-        noisy = Z_test + rng.normal(scale=np.sqrt(SIGMA2), size=Z_test.shape)
-        stats = ClassStatistics.from_data(Z, y)
-        test_stats = ClassStatistics.from_data(Z_test, y_test)
-        knn = KNeighborsClassifier(3).fit(Z, y)
-        table.append(
-            {
-                "QDA": np.mean(predict(stats, Z_test, SIGMA2) == y_test),
-                "QDA, noisy responses": np.mean(
-                    predict(stats, noisy, SIGMA2) == y_test
-                ),
-                "QDA, no noise": np.mean(predict(stats, Z_test, 0) == y_test),
-                "QDA of Gaussians": gaussian_accuracy(test_stats, rng),
-                "kNN": knn.score(Z_test, y_test),
-            }
-        )
+    table = [accuracies_of_start(method, source, seed) for seed in range(n_starts)]
     return {name: [row[name] for row in table] for name in table[0]}
+
+
+def accuracies_of_start(method, source, seed):
+    X, y, X_test, y_test = speed_videos(source)
+    F = filters(method, source, seed)
+    Z, Z_test = X @ F, X_test @ F
+    rng = np.random.default_rng(seed)
+    noisy = Z_test + rng.normal(scale=np.sqrt(SIGMA2), size=Z_test.shape)
+    stats = ClassStatistics.from_data(Z, y)
+    test_stats = ClassStatistics.from_data(Z_test, y_test)
+    knn = KNeighborsClassifier(3).fit(Z, y)
+    return {
+        "QDA": np.mean(predict(stats, Z_test, SIGMA2) == y_test),
+        "QDA, noisy responses": np.mean(predict(stats, noisy, SIGMA2) == y_test),
+        "QDA, no noise": np.mean(predict(stats, Z_test, 0) == y_test),
+        "QDA of Gaussians": gaussian_accuracy(test_stats, rng),
+        "kNN": knn.score(Z_test, y_test),
+    }
 
 
 def draw(figure, lines):
@@ -136,10 +156,66 @@ def draw(figure, lines):
 def sqfa_figure_6(quick):
     source = photographs()
     quick_methods = ["SQFA-H", "SQFA", *COMPARATORS]
-    for method in quick_methods if quick else [*VARIANTS, *COMPARATORS]:
+    for method in quick_methods if quick else [*VARIANTS, *COMPARATORS, LMNN]:
         n_starts = 20 if method in VARIANTS and not quick else 1
         arguments = {"method": method, "source": source, "n_starts": n_starts}
         yield Row({"method": method, "photographs": source}, accuracies, arguments)
+
+
+@reproduces(
+    "Herrera-Esposito and Burge, preprint, figure 8",
+    "Speed of naturalistic videos: other distances of second moments, medians",
+    median=True,
+    plot=draw,
+)
+def sqfa_preprint_figure_8_videos(quick):
+    source = photographs()
+    for method in ["smSQFA"] if quick else ["smSQFA", *OTHER_DISTANCES]:
+        arguments = {"method": method, "source": source}
+        seeds = 1 if quick else 3
+        yield Row({"method": method}, accuracies_of_start, arguments, seeds=seeds)
+
+
+# The sigma2 that sqfa-mnist selects.
+SELECTED = {"smSQFA": 10, "SQFA": 10, "SQFA-B": 0.5, "SQFA-H": 1}
+
+
+def seconds(method, source, seed):
+    """Processor time of a fit, to MNIST or to videos."""
+    if source == "mnist":
+        n_per_class = sqfa_digits.SUBSETS.get(method)
+        options = {"n_per_class": n_per_class, "sigma2": SELECTED.get(method)}
+        return sqfa_digits.filters("mnist", method, seed, **options)[1]
+    if method == LMNN:
+        return filters_of_lmnn("videos")[1]
+    X, y, _, _ = speed_videos(source)
+    model, start = estimator(method, seed), time.process_time()
+    model.fit(X, y)
+    return time.process_time() - start
+
+
+def fit_time(method, source, seed):
+    with threadpool_limits(1):
+        ours, reference = (seconds(name, source, seed) for name in (method, "SQFA"))
+    return {"fit time / SQFA": ours / reference, "seconds": ours}
+
+
+@reproduces(
+    f"{PAPER}, figure 13; preprint, figure 9",
+    "MNIST and videos: processor times of fits, medians",
+    median=True,
+)
+def sqfa_figure_13(quick):
+    methods = {
+        "mnist": [*sqfa_digits.BASELINES, sqfa_digits.LMNN, *SELECTED],
+        photographs(): [*COMPARATORS, LMNN, *VARIANTS],
+    }
+    for source, names in methods.items():
+        for method in ["PCA"] if quick else names:
+            labels = {"data": "MNIST" if source == "mnist" else "videos"}
+            arguments = {"method": method, "source": source}
+            seeds = 1 if quick or method not in [*SELECTED, *VARIANTS] else 3
+            yield Row(labels | {"method": method}, fit_time, arguments, seeds=seeds)
 
 
 def tightness(method, source, class_pairs):
