@@ -4,7 +4,9 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.linalg
 
 ROOT = Path(__file__).parents[1]
 if not (ROOT / "benchmarks" / "papers").is_dir():
@@ -13,6 +15,8 @@ sys.path.insert(0, str(ROOT))  # as for "python -m", from the root of the checko
 
 from benchmarks.papers import _data, _runner  # noqa: E402
 from benchmarks.papers.__main__ import PAGE, main, page  # noqa: E402
+from benchmarks.papers._annealing import AlgorithmOne  # noqa: E402
+from skgeom.geometry import mean_affine_invariant  # noqa: E402
 
 CALLS = []
 
@@ -103,3 +107,38 @@ def test_missing_data_name_the_variable(monkeypatch, tmp_path):
     monkeypatch.setenv("SKGEOM_DATA", str(tmp_path))
     with pytest.raises(_runner.Missing, match=r"none\.npz is not in the folder"):
         _data.local("none.npz")
+
+
+def test_algorithm_1_is_that_of_a_plain_implementation():
+    rng, sizes = np.random.default_rng(0), (12, 5, 3)  # unbalanced
+    A = rng.normal(size=(sum(sizes), 3, 6))
+    X, y = A @ A.mT, np.repeat([0, 1, 2], sizes)
+    scales = [2.0, 1.5]
+    model = AlgorithmOne(2, sigma2=scales, max_iter=2, random_state=0)
+    costs = model.epochs(X, y)
+    shuffle = np.random.RandomState(0)
+    moves = shuffle.uniform(-1e-3, 1e-3, (6, 3, 3))
+    W, labels = [], np.repeat([0, 1, 2], 2)
+    for label, move in zip(labels, moves, strict=True):
+        L = np.linalg.cholesky(mean_affine_invariant(X[y == label]))
+        W.append(L @ scipy.linalg.expm((move + move.T) / 2) @ L.T)
+    for epoch, sigma2 in enumerate(scales, 1):
+        rate, total = 3 * 2 / 100 * 0.01 ** (epoch / 2), 0.0
+        for i in shuffle.permutation(len(X)):
+            logs, weights = [], []
+            for matrix in W:
+                root = np.real(scipy.linalg.sqrtm(matrix))
+                inverse = np.linalg.inv(root)
+                log = np.real(scipy.linalg.logm(inverse @ X[i] @ inverse))
+                logs.append((root, log))
+                weights.append(np.exp(-np.sum(log**2) / (2 * sigma2)))
+            weights, own = np.array(weights), labels == y[i]
+            p, p_own = weights / weights.sum(), own * weights / weights[own].sum()
+            total -= np.log(p[own].sum())
+            steps = rate / sigma2 * (p_own - p)
+            W = [
+                root @ scipy.linalg.expm(step * log) @ root
+                for (root, log), step in zip(logs, steps, strict=True)
+            ]
+        np.testing.assert_allclose(next(costs), total, rtol=1e-12)
+        np.testing.assert_allclose(model.prototypes_, W, rtol=1e-12, atol=1e-12)

@@ -1,8 +1,15 @@
-"""PLRSQ-AN: stochastic epochs with the decreasing variances of Seo and Obermayer."""
+"""PLRSQ-AN: stochastic epochs with the decreasing variances of Seo and Obermayer.
 
+``AlgorithmOne`` is algorithm 1 of the paper without the bounds of ``PLRSQ``.
+"""
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
 from skgeom import PLRSQ
+from skgeom.geometry import expm, mean_affine_invariant
 
 
 def annealed(sigma2, n_epochs, power=1.1):
@@ -29,3 +36,61 @@ class AnnealedPLRSQ(PLRSQ):
         for sigma2 in annealed(first, self.max_iter):
             self.set_params(sigma2=sigma2).partial_fit(X, y)
         return self.set_params(sigma2=first, random_state=seed)
+
+
+class AlgorithmOne(ClassifierMixin, BaseEstimator):
+    """Algorithm 1 of the paper: equal priors of all prototypes, unbounded steps.
+
+    ``PLRSQ(solver="sgd")`` differs in two points: it uses the class proportions of the
+    training samples, and bounds the steps. ``sigma2`` is a number for all epochs, or a
+    list with a number for each epoch.
+    """
+
+    def __init__(self, n_prototypes=1, sigma2=1.0, max_iter=100, random_state=None):
+        self.n_prototypes = n_prototypes
+        self.sigma2 = sigma2
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        for _ in self.epochs(X, y):
+            pass
+        return self
+
+    def epochs(self, X, y):
+        """Train, and yield the cost that the samples meet in each epoch."""
+        rng, n = check_random_state(self.random_state), X.shape[-1]
+        self.classes_, y = np.unique(y, return_inverse=True)
+        self.labels_ = np.repeat(np.arange(len(self.classes_)), self.n_prototypes)
+        means = [mean_affine_invariant(X[y == k]) for k in range(len(self.classes_))]
+        moves = rng.uniform(-1e-3, 1e-3, (len(self.labels_), n, n))
+        roots = np.linalg.cholesky(np.array(means)[self.labels_])
+        self.prototypes_ = roots @ expm((moves + moves.mT) / 2) @ roots.mT
+        scales = np.broadcast_to(self.sigma2, self.max_iter)
+        for epoch, scale in enumerate(scales, 1):
+            rate = n * self.n_prototypes / 100 * 0.01 ** (epoch / self.max_iter)
+            order = rng.permutation(len(X))
+            yield sum(self.step(X[i], y[i], rate, scale) for i in order)
+
+    def step(self, x, label, rate, sigma2):
+        """Move all prototypes for a sample; the cost of the sample before the move."""
+        squared, values, vectors = self._compare(x)
+        own = self.labels_ == label
+        log_p = log_softmax(-squared / (2 * sigma2))
+        log_own = log_softmax(np.where(own, -squared / (2 * sigma2), -np.inf))
+        powers = rate / sigma2 * (np.exp(log_own) - np.exp(log_p))
+        moved = values ** powers[:, None]
+        self.prototypes_ = (vectors * moved[:, None, :]) @ vectors.mT
+        return -np.logaddexp.reduce(log_p[own])
+
+    def _compare(self, x):
+        """Squared distances to x; values and V with W = V V', x = V diag(values) V'."""
+        roots = np.linalg.cholesky(self.prototypes_)
+        whitened = np.linalg.solve(roots, np.linalg.solve(roots, x[None]).mT)
+        values, vectors = np.linalg.eigh(whitened)
+        return (np.log(values) ** 2).sum(axis=1), values, roots @ vectors
+
+    def predict(self, X):
+        """The class of the nearest prototype, as in the authors' code."""
+        nearest = [self._compare(x)[0].argmin() for x in X]
+        return self.classes_[self.labels_[nearest]]

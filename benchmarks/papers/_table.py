@@ -27,16 +27,20 @@ Figures and tables of the papers
 
 Each row is the caption of a figure or table. The note on kernel discriminant analysis
 contains neither. *Agree* counts the printed values that agree, or the statements of the
-text about the order of two methods that hold. *Runs* are our repetitions and the
-published repetitions: seeds, splits or initializations of random methods.
+text about the order of two values that hold. A statement is undecided if the two values
+differ by less than two standard errors of the difference. Undecided statements count
+neither as held nor as failed. *Runs* are our repetitions and the published repetitions:
+seeds, splits or initializations of random methods.
 
 reproduced
     The paper prints values, or its equations determine them. With at least as many
     repetitions as in the paper, all values differ by at most two standard errors of the
     difference or 0.5 percentage points.
 order reproduced
-    The paper prints no values, but its text states an order of methods, which holds
+    The paper prints no values, but its text states an order of values, which holds
     with at least as many repetitions as in the paper.
+undecided
+    All statements about the order are undecided.
 computed
     The paper prints no values and states no order.
 differs
@@ -46,7 +50,7 @@ not reproducible here
 not run, not a result
     The last column states the reason.
 
-"In part" means that the last column names a missing part.
+"In part" means that the last column names a missing part, or undecided statements.
 ``python -m benchmarks.papers`` and the names of the column *command* repeat the
 computation.
 """
@@ -64,7 +68,8 @@ def lines_of(caption, folder):
         for line in read_csv(Path(folder, f"{name}.csv")):
             kept = caption.get("where", {}).items()
             if all(line.get(column) in values for column, values in kept):
-                labels = [v for k, v in line.items() if k not in COLUMNS]
+                one = {column for column, values in kept if len(values) == 1}
+                labels = [v for k, v in line.items() if k not in {*COLUMNS, *one}]
                 found.append(line | {"labels": labels, "name": name})
     return found
 
@@ -72,24 +77,41 @@ def lines_of(caption, folder):
 def agrees(line, caption):
     """Whether a printed figure agrees, by the standard error of the difference."""
     n_ours, n_paper = int(line["runs"]), caption.get("runs", 1)
-    ours = float(line["spread"] or 0)
-    paper = caption.get("deviations", {}).get(" ".join(line["labels"]), ours)
+    ours, name = float(line["spread"] or 0), " ".join(line["labels"])
+    printed = caption.get("deviations", {})
+    paper = printed.get(f"{name} {line['measure']}", printed.get(name, ours))
     error = (ours**2 / n_ours + paper**2 / n_paper) ** 0.5
     return abs(float(line["difference"])) <= max(2 * error, caption.get("point", 0))
 
 
+def value(item, lines):
+    """A value of a statement and its standard error.
+
+    The item is "number", followed by a number, or labels of a line, followed by "; "
+    and the measure if there are several. For medians, the interquartile range divided
+    by the root of the runs is nearly the standard error as well.
+    """
+    if item.startswith("number "):
+        return float(item.removeprefix("number ")), 0.0
+    name, _, measure = item.partition("; ")
+    lines = [x for x in lines if not measure or x["measure"] == measure]
+    found = [x for x in lines if " ".join(x["labels"]) == name]
+    found = found or [x for x in lines if name in x["labels"]]
+    if len(found) != 1:
+        raise ValueError(f"{item}: {len(found)} lines")
+    error = float(found[0]["spread"] or 0) / int(found[0]["runs"]) ** 0.5
+    return float(found[0]["reproduced"]), error
+
+
 def ordered(lines, caption):
-    """For each stated pair of rows, whether the first has the larger value."""
+    """The stated pairs "A > B", each with True if it holds, or None if undecided."""
     for name, chains in caption.get("order", {}).items():
-        values = {
-            label: float(line["reproduced"])
-            for line in lines
-            if line["name"] == name
-            for label in (" ".join(line["labels"]), *line["labels"])
-        }
+        own = [line for line in lines if line["name"] == name]
         for chain in chains:
-            for first, second in pairwise(chain.split(" > ")):
-                yield values[first] > values[second]
+            for pair in pairwise(chain.split(" > ")):
+                (first, error), (second, other) = (value(item, own) for item in pair)
+                undecided = abs(first - second) < 2 * (error**2 + other**2) ** 0.5
+                yield " > ".join(pair), None if undecided else first > second
 
 
 def repetitions(lines, caption):
@@ -107,18 +129,35 @@ def judge(caption, lines):
     if "status" in caption or not lines:
         return caption.get("status", "not run"), ""
     printed = [line for line in lines if line["published"]]
-    checks = [agrees(line, caption) for line in printed] or [*ordered(lines, caption)]
+    checks = [agrees(line, caption) for line in printed]
+    checks = checks or [holds for _, holds in ordered(lines, caption)]
+    enough = repetitions(printed or lines, caption) >= caption.get("runs", 0)
+    in_part = "lacks" in caption or None in checks or not enough
     if not checks:
-        status = "computed"
-    elif all(checks) and repetitions(printed or lines, caption) >= caption.get(
-        "runs", 0
-    ):
-        status = "reproduced" if printed else "order reproduced"
+        status, in_part = "computed", "lacks" in caption
+    elif False in checks or (printed and not enough):
+        status, in_part = "differs", False
+    elif True not in checks:
+        status, in_part = "undecided", False
     else:
-        status = "differs"
-    if "lacks" in caption and status != "differs":
-        status += " in part"
-    return status, f"{sum(checks)} of {len(checks)}" if checks else ""
+        status = "reproduced" if printed else "order reproduced"
+    agree = f"{checks.count(True)} of {len(checks)}" if checks else ""
+    if None in checks:
+        agree += f", {checks.count(None)} undecided"
+    return status + " in part" * in_part, agree
+
+
+def unfinished(caption, lines):
+    """Remarks about undecided statements and missing repetitions."""
+    if any(line["published"] for line in lines):
+        return
+    statements = list(ordered(lines, caption))
+    undecided = [words for words, holds in statements if holds is None]
+    if undecided:
+        yield f"Undecided: {', '.join(undecided)}."
+    ours, paper = repetitions(lines, caption), caption.get("runs", 0)
+    if statements and ours < paper:
+        yield f"Missing: {paper - ours} of {paper} runs."
 
 
 def figures(caption, lines):
@@ -133,13 +172,10 @@ def figures(caption, lines):
     elif lines and "order" in caption:
         name, chains = next(iter(caption["order"].items()))
         paper = max(chains, key=len)
-        values = {
-            label: line["reproduced"]
-            for line in lines
-            if line["name"] == name
-            for label in line["labels"]
-        }
-        ours = ", ".join(f"{x}: {values[x]}" for x in paper.split(" > "))
+        own = [line for line in lines if line["name"] == name]
+        items = [x for x in paper.split(" > ") if not x.startswith("number ")]
+        ours = ", ".join(f"{x}: {value(x, own)[0]:g}" for x in items)
+        paper = paper.replace("number ", "")
     else:
         ours, paper = "–", "–"
     return ours, paper, f"{runs} / {caption.get('runs', '–')}"
@@ -154,6 +190,7 @@ def row(caption, folder):
         caption["reason"] if status.startswith("differs") else "",
         f"Missing: {caption['missing']}." if "missing" in caption else "",
         f"Missing: {caption['lacks']}." if "lacks" in caption else "",
+        *unfinished(caption, lines),
         caption.get("note", ""),
     ]
     command = ", ".join(f"``{name}``" for name in caption.get("names", [])) or "–"

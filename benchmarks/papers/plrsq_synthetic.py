@@ -12,7 +12,7 @@ from pyriemann.classification import MDM
 from scipy.stats import wilcoxon
 from sklearn.model_selection import ParameterGrid
 
-from benchmarks.papers._annealing import AnnealedPLRSQ, annealed
+from benchmarks.papers._annealing import AlgorithmOne, AnnealedPLRSQ, annealed
 from benchmarks.papers._data import synthetic
 from benchmarks.papers._runner import Row, reproduces
 from skgeom import GMLVQ, PLRSQ, RSLVQ
@@ -196,31 +196,58 @@ def plrsq_figure_2(quick):
                 }
                 labels = {"data": data, "sigma2": sigma2, "PLRSQ": name}
                 yield Row(labels, one_prototype, arguments, seeds=1 if quick else 30)
+        labels = {"data": data, "sigma2": "none", "PLRSQ": "MDRM"}
+        arguments = {"data": data, "n_runs": 2 if quick else 30}
+        yield Row(labels, percent_of_mdrm, arguments)
+
+
+def percent_of_mdrm(data, n_runs):
+    return {"accuracy": 100 * np.array(minimum_distance(data, n_runs, True))}
 
 
 MARKS = 1, 2, 5, 10, 20, 30, 50, 70, 100
 
 
-def convergence(data, epochs, sigma2, schedule):
-    """The cost that the samples of an epoch meet, and the errors after it."""
+def convergence(data, epochs, sigma2, schedule, exact=False):
+    """The cost that the samples of an epoch meet, and the errors after it.
+
+    ``exact`` is algorithm 1 without the bounds of PLRSQ.
+    """
     scales = {
         "Const": [sigma2] * epochs,
         "AN": annealed(sigma2, epochs),
         "slower": annealed(sigma2, epochs, power=1),
     }[schedule]
     train, _, test = synthetic(data, 0)
-    model = PLRSQ(metric="riemann", priors="uniform", solver="sgd", max_iter=epochs)
-    model.set_params(random_state=np.random.RandomState(0))
-    curves = {}
-    for epoch, scale in enumerate(scales, 1):
-        model.set_params(sigma2=scale).partial_fit(*train)
+    if exact:
+        model = AlgorithmOne(sigma2=scales, max_iter=epochs, random_state=0)
+        costs = model.epochs(*train)
+    else:
+        model = PLRSQ(metric="riemann", priors="uniform", solver="sgd", max_iter=epochs)
+        model.set_params(random_state=np.random.RandomState(0))
+        costs = costs_of_epochs(model, scales, *train)
+    cost, curves = [], {}
+    for epoch, value in enumerate(costs, 1):
+        cost.append(value)
         if epoch in MARKS:
             curves[f"training error of epoch {epoch}"] = 1 - model.score(*train)
             curves[f"test error of epoch {epoch}"] = 1 - model.score(*test)
-    cost = model.loss_curve_
     marks = [mark for mark in MARKS if mark <= epochs]
     costs = {f"cost of epoch {mark}": cost[mark - 1] for mark in marks}
     return costs | {"largest rise": max(0, np.diff(cost).max())} | curves
+
+
+def costs_of_epochs(model, scales, X, y):
+    for scale in scales:
+        model.set_params(sigma2=scale).partial_fit(X, y)
+        yield model.loss_curve_[-1]
+
+
+def with_exact(labels, arguments):
+    """Rows of PLRSQ, and of algorithm 1 without bounds."""
+    yield Row(labels, convergence, arguments)
+    labels = labels | {"PLRSQ": f"{labels['PLRSQ']}, algorithm 1"}
+    yield Row(labels, convergence, arguments | {"exact": True})
 
 
 @reproduces(f"{PAPER}, figure 3", "Convergence on SynI and SynII", version=2)
@@ -230,7 +257,7 @@ def plrsq_figure_3(quick):
         for schedule, value in zip(("Const", "AN"), both, strict=True):
             arguments = {"data": data, "sigma2": value, "schedule": schedule}
             arguments["epochs"] = 10 if quick else 100
-            yield Row({"data": data, "PLRSQ": schedule}, convergence, arguments)
+            yield from with_exact({"data": data, "PLRSQ": schedule}, arguments)
 
 
 @reproduces(
@@ -240,4 +267,4 @@ def plrsq_figure_4(quick):
     for schedule in ("AN", "slower"):
         arguments = {"data": "SynII", "sigma2": 0.45, "schedule": schedule}
         arguments["epochs"] = 10 if quick else 100
-        yield Row({"PLRSQ": schedule}, convergence, arguments)
+        yield from with_exact({"PLRSQ": schedule}, arguments)
