@@ -178,6 +178,8 @@ def authors_network(X, y, seed, epochs):
     extra = minority[rng.randint(0, len(minority), counts.max() - counts.min())]
     index = np.concatenate([np.arange(len(y)), extra])
     torch.manual_seed(seed)
+    # Denormal numbers, of networks whose loss is nearly zero, take most of the time.
+    torch.set_flush_denormal(True)
     samples = torch.tensor(np.asarray(X[index], dtype=np.float32))
     labels = torch.tensor(y[index], dtype=torch.float32)[:, None]
     sizes = [X.shape[1], 32, 16, 8, 1]
