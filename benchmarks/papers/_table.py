@@ -149,7 +149,7 @@ def judge(caption, lines):
 
 def unfinished(caption, lines):
     """Remarks about undecided statements and missing repetitions."""
-    if any(line["published"] for line in lines):
+    if not lines or any(line["published"] for line in lines):
         return
     statements = list(ordered(lines, caption))
     undecided = [words for words, holds in statements if holds is None]
