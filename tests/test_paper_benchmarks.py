@@ -13,7 +13,7 @@ if not (ROOT / "benchmarks" / "papers").is_dir():
     pytest.skip("not in a checkout", allow_module_level=True)
 sys.path.insert(0, str(ROOT))  # as for "python -m", from the root of the checkout
 
-from benchmarks.papers import _data, _runner  # noqa: E402
+from benchmarks.papers import _data, _runner, _table  # noqa: E402
 from benchmarks.papers.__main__ import PAGE, main, page  # noqa: E402
 from benchmarks.papers._annealing import AlgorithmOne  # noqa: E402
 from skgeom.geometry import mean_affine_invariant  # noqa: E402
@@ -142,3 +142,32 @@ def test_algorithm_1_is_that_of_a_plain_implementation():
             ]
         np.testing.assert_allclose(next(costs), total, rtol=1e-12)
         np.testing.assert_allclose(model.prototypes_, W, rtol=1e-12, atol=1e-12)
+
+
+def stored(method, reproduced, spread, runs, **columns):
+    line = {"name": "doe-table-1", "labels": [method], "measure": "accuracy"}
+    numbers = {"reproduced": reproduced, "spread": spread, "runs": runs}
+    return line | {"published": ""} | numbers | columns
+
+
+def test_statements_within_two_standard_errors_are_undecided():
+    lines = [
+        stored("LDA", "0.80", "0.04", "4"),  # standard error 0.02
+        stored("QDA", "0.83", "0.04", "4"),
+        stored("SVC", "0.90", "", "1"),
+    ]
+    chains = {"doe-table-1": ["SVC > QDA > LDA", "number 1 > SVC; accuracy"]}
+    caption = {"paper": "Doe", "order": chains, "runs": 1}
+    assert [*_table.ordered(lines, caption)] == [
+        ("SVC > QDA", True),
+        ("QDA > LDA", None),
+        ("number 1 > SVC; accuracy", True),
+    ]
+    status = "order reproduced in part", "2 of 3, 1 undecided"
+    assert _table.judge(caption, lines) == status
+    assert [*_table.unfinished(caption, lines)] == ["Undecided: QDA > LDA."]
+    lines[1]["reproduced"] = "0.95"
+    assert _table.judge(caption, lines) == ("differs", "2 of 3")
+    caption["order"]["doe-table-1"] = ["SVM > LDA"]
+    with pytest.raises(ValueError, match="SVM: 0 lines"):
+        _table.judge(caption, lines)
