@@ -12,9 +12,9 @@ four candidates, by the accuracy in three inner folds, which leave out whole sub
 there are several, and are stratified otherwise.
 
 The command computes what ``doc/results/eeg.csv`` does not have, and writes it and
-``doc/results/eeg_ranks.csv``: for each protocol, mean ranks over the subjects, and
-p-values of Wilcoxon's signed-rank test with Holm's correction for all pairs of a method
-of skgeom and one of pyRiemann. Seconds are processor time of one thread.
+``doc/results/eeg_ranks.csv``: for each finished protocol, mean ranks over the subjects,
+and p-values of Wilcoxon's signed-rank test with Holm's correction for all pairs of a
+method of skgeom and one of pyRiemann. Seconds are processor time of one thread.
 """
 
 import argparse
@@ -106,6 +106,10 @@ def evaluate(trials, protocol, subject, method):
     }
 
 
+def count_subjects(trials):
+    return len(np.unique(trials.subject))
+
+
 PROTOCOLS = "within-session", "cross-session", "cross-subject"
 
 
@@ -142,7 +146,7 @@ def main():
             for row in rows
             if row["protocol"] == protocol
         ]
-        if own:
+        if len(own) == len(METHODS) * sum(map(count_subjects, sets.values())):
             lines = compare(own, list(OURS), list(BASELINES))
             summary += [{"protocol": protocol} | line for line in lines]
     write(RESULTS / "eeg_ranks.csv", summary)
