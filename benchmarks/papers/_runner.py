@@ -33,7 +33,7 @@ import skgeom
 HERE = Path(__file__).parent
 COLUMNS = "measure published reproduced difference spread runs seconds".split()
 # Packages that some of the methods need.
-OPTIONAL = ("umap-learn",)
+OPTIONAL = ("umap-learn", "torch")
 REGISTRY = {}
 
 
