@@ -330,9 +330,10 @@ def warn_if_uninformative(selection, n_classes):
             "The filters do not separate held-out samples: their mean log posterior is "
             f"{best:.4f} at best, with a standard error of {selection.error:.4f}, and "
             f"{-np.log(n_classes):.4f} for equal probabilities of all classes. The "
-            "data may have too many features for their number of samples, or no "
-            "differences between the classes. Use more samples, or select features "
-            "first.",
+            "data may have no differences between the classes, too many features for "
+            "their number of samples, or features of large variance that do not "
+            "separate the classes. Use StandardScaler, select features, or set "
+            "regularization=0 with more samples than features.",
             UserWarning,
         )
 
@@ -412,15 +413,14 @@ def _most_regularized(candidates, posteriors, shares):
 def _regularizations(basis, within, counts):
     """The candidates of sigma^2 in descending order.
 
-    They begin at the largest variance within the classes, and end at the geometric mean
-    of the d variances. With n > d samples in each class, covariances have relative
-    errors of about d / n, and the end is smaller by the square of that.
+    They begin at the largest variance within the classes and end at the smallest one.
+    With n > d samples in each class, the d variances have relative errors of about
+    d / n, and the end is smaller by the square of that.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)
     variances = variances[variances > _rounding(variances)]
     ratio = min(1.0, len(variances) / counts.mean())
-    smallest = np.exp(np.log(variances).mean()) * ratio**2
-    n_steps = int(np.log(variances[-1] / smallest) / np.log(_STEP))
+    n_steps = int(np.log(variances[-1] / (variances[0] * ratio**2)) / np.log(_STEP))
     values = variances[-1] / _STEP ** np.arange(n_steps + 1)
     return [float(f"{value:.8g}") for value in values]  # equal in spite of rounding
 

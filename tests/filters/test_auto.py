@@ -48,6 +48,16 @@ def test_irrelevant_features_of_large_variance(deviation):
     assert accuracy(SQFA(3, random_state=0), *parts) > 0.55
 
 
+def test_many_irrelevant_features_of_large_variance(rng):
+    """Classes differ in the mean of a small feature each."""
+    y = np.arange(4000) % 3
+    X = rng.normal(size=(4000, 120))
+    X[:, 20:] *= 30
+    X[np.arange(4000), y] += 3
+    parts = X[:2000], y[:2000], X[2000:], y[2000:]
+    assert accuracy(SQFA(2, random_state=0), *parts) > 0.9
+
+
 @pytest.mark.parametrize("seed", first_ones(range(10), 1))
 def test_strong_factors_of_fewer_samples_than_features(seed):
     """At least the accuracy of shrunken LDA minus 2 points."""
