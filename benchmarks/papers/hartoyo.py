@@ -289,7 +289,7 @@ def preparation(dataset):
     return make_pipeline(columns, StandardScaler())
 
 
-def honest_method(name, seed):
+def nested_method(name, seed):
     """Transformer and grid of a method; the grid of the classifier is common."""
     gammas = {"kernel": ["rbf"], "gamma": [0.001, 0.01, 0.1]}
     kernels = [gammas, {"kernel": ["cosine"]}, {"kernel": ["poly"], "degree": [2, 3]}]
@@ -322,7 +322,7 @@ def honest_method(name, seed):
     }[name]
 
 
-def honest_fold(method, grid, prepare, X, y, train, test):
+def nested_fold(method, grid, prepare, X, y, train, test):
     """Scores after a choice within the training samples."""
     grids = [
         {f"method__{key}": values for key, values in one.items()}
@@ -345,7 +345,7 @@ def honest_fold(method, grid, prepare, X, y, train, test):
     return *hard_scores(y[test], predicted), roc_auc_score(y[test], decision)
 
 
-def honest_scores(dataset, method, n_folds):
+def nested_scores(dataset, method, n_folds):
     """Scores by fold, with the AUC of decisions as well."""
     X, y, _ = table(dataset)
     prepare = preparation(dataset)
@@ -353,17 +353,17 @@ def honest_scores(dataset, method, n_folds):
     scores = []
     for fold, (train, test) in enumerate(folds.split(X, y)):
         if fold < n_folds:
-            transformer, grid = honest_method(method, fold)
+            transformer, grid = nested_method(method, fold)
             transformer = clone(transformer)
-            scores.append(honest_fold(transformer, grid, prepare, X, y, train, test))
+            scores.append(nested_fold(transformer, grid, prepare, X, y, train, test))
     return dict(zip([*MEASURES, "AUC"], np.transpose(scores), strict=True))
 
 
-@reproduces(f"{PAPER}, figure 2", "Projections, nested and stratified, without leaks")
-def hartoyo_honest(quick):
+@reproduces(f"{PAPER}, figure 2", "Projections, nested and stratified, without data leakage")
+def hartoyo_held_out(quick):
     for dataset in ["wbcd"] if quick else PUBLISHED:
         for method in ["PCA", "LDA", "proposed"] if quick else PUBLISHED[dataset]:
             labels = {"data": dataset, "method": method}
             arguments = {"dataset": dataset, "method": method}
             arguments["n_folds"] = 2 if quick else 10
-            yield Row(labels, honest_scores, arguments, published(dataset, method))
+            yield Row(labels, nested_scores, arguments, published(dataset, method))

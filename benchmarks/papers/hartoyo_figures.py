@@ -311,7 +311,7 @@ def eigenvalue(rank, epochs, n_networks):
     return {
         "covariance": spectra[:, 0, rank - 1],
         "Hessian": spectra[:, 1, rank - 1],
-        "decades below the first, of both at least": below,
+        "decades below the first eigenvalue (both matrices)": below,
     }
 
 
