@@ -76,7 +76,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         their spacing, are densities. The densities are interpolated and multiplied by
         the spacing of the grid.
     n_features_in_ : int
-        Number of features.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 

@@ -251,7 +251,7 @@ class KernelDiscriminantAnalysis(
         The distinct training samples of positive weight, or the landmarks; None for a
         precomputed kernel.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 
