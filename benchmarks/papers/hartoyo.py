@@ -359,9 +359,7 @@ def nested_scores(dataset, method, n_folds):
     return dict(zip([*MEASURES, "AUC"], np.transpose(scores), strict=True))
 
 
-@reproduces(
-    f"{PAPER}, figure 2", "Projections by nested folds, without data leakage"
-)
+@reproduces(f"{PAPER}, figure 2", "Projections by nested folds, without data leakage")
 def hartoyo_held_out(quick):
     for dataset in ["wbcd"] if quick else PUBLISHED:
         for method in ["PCA", "LDA", "proposed"] if quick else PUBLISHED[dataset]:
