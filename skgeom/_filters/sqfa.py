@@ -135,8 +135,8 @@ class SQFA(BaseFilters):
         samples of pairs of more than 100 classes.
     verbose : int, default=0
         If 1, prints a line for the automatic choices, at the end of each stage of the
-        optimization, and once a second during long stages; if larger, one line for each
-        iteration.
+        optimization, and once a second during long stages. Larger values print one line
+        for each iteration.
 
     Attributes
     ----------

@@ -283,7 +283,7 @@ class KernelDiscriminantAnalysis(
     The temperature does not change the predicted classes.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
-    dense samples, so that samples far from zero lose no digits.
+            dense samples, so samples far from zero do not lose digits.
 
     A kernel with negative eigenvalues raises an error, except for
     ``penalty="identity"`` with an exact solver, for which the scatter matrices are

@@ -17,8 +17,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     r"""Local Fisher discriminant analysis (LFDA).
 
     LFDA is linear discriminant analysis with weights for pairs of samples. Distant
-    samples of one class have a small weight, so the projection need not bring them
-    together. A class may therefore have several clusters, and there may be more than
+    samples of one class have a small weight, so their distance in the projection may be
+    large. A class may therefore have several clusters, and there may be more than
     ``n_classes - 1`` components. The components maximize
     :math:`v^\top S_b v / v^\top S_w v`, one after the other, with the matrices
 
