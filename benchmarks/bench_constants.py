@@ -2,10 +2,10 @@
 
     python -m benchmarks.bench_constants [part of a constant's name]
 
-Each constant is replaced by each variant, one at a time, on a short problem. The table
-contains the processor time, the least of three runs, and the result of the problem:
-the accuracy on test samples unless the problem names another one.
-MNIST is read from the folder ``SKGEOM_DATA``.
+The script replaces each constant by each variant, one at a time, and solves a short
+problem. The table contains the smallest processor time of three runs and the result of
+the problem: the accuracy on test samples, unless the problem states a different
+measure. MNIST is read from the folder ``SKGEOM_DATA``.
 """
 
 import argparse

@@ -59,13 +59,17 @@ def test_files_have_the_address_and_version_of_the_project():
 def test_readme_of_a_package_index_has_absolute_links():
     pytest.importorskip("hatchling")
     text = load("hatch_build.py").absolute(
-        (ROOT / "README.md").read_text(), "https://github.com/me/skgeom", "v1.2.0"
+        (ROOT / "README.md").read_text(),
+        "https://github.com/me/skgeom",
+        "v1.2.0",
+        "https://me.github.io/skgeom",
     )
     links = re.findall(r'\]\(([^)]+)\)|(?:src|srcset)="([^"]+)"', text)
     assert len(links) > 10
     assert all("".join(link).startswith("https://") for link in links)
     assert "](https://github.com/me/skgeom/blob/v1.2.0/CONTRIBUTING.md)" in text
     assert "](https://github.com/me/skgeom/actions/workflows/tests.yml)" in text
+    assert "](https://me.github.io/skgeom/user_guide/lvq.html)" in text
 
 
 @pytest.mark.parametrize("name", ["paper/paper.md", "SECURITY.md"])

@@ -1,14 +1,14 @@
-"""Filters of LMNN for the images of MNIST, in an environment of their own.
+"""Filters of LMNN for the images of MNIST, computed in a separate environment.
 
     python3.11 -m venv lmnn
     lmnn/bin/pip install -r benchmarks/papers/requirements-lmnn.txt
     lmnn/bin/python benchmarks/papers/lmnn.py
     python -m benchmarks.papers sqfa-mnist --only "LMNN, one image of ten"
 
-The first three commands write nine filters to ``cache/lmnn.npz``; the last one, in the
-environment of skgeom, computes their accuracies. As in the paper, one training image of
-ten trains LMNN, after PCA to 100 components of all training images. The settings are
-those of the authors' code. The environment variable SKGEOM_DATA names the folder of
+The first three commands write nine filters to ``cache/lmnn.npz``; the last command, in
+the environment of skgeom, computes the accuracies. As in the paper, LMNN is trained
+with one image of ten, after PCA to 100 components of all training images, with the
+settings of the authors' code. The environment variable SKGEOM_DATA names the folder of
 mnist.npz.
 """
 

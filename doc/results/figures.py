@@ -171,11 +171,11 @@ def hartoyo_table():
     legend(axes[0])
 
 
-def hartoyo_honest():
+def hartoyo_held_out():
     titles = {"wbcd": "breast cancer", "heart": "heart disease", "pima": "Pima"}
     axes = panels(3, 3.2)
     for axis, (name, title) in zip(axes, titles.items(), strict=True):
-        rows = rows_of("hartoyo-honest", data=name, measure="F1")
+        rows = rows_of("hartoyo-held-out", data=name, measure="F1")
         for row in rows:  # of ten folds: the standard error is what matters
             row["spread"] = float(row["spread"]) / np.sqrt(int(row["runs"]))
         beside(axis, rows, title=title)

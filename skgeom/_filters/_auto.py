@@ -49,9 +49,9 @@ _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
 class Selection:
     """Shrinkage and sigma^2, how they were selected, and the score of each candidate.
 
-    ``shrinkage`` is None where the covariances are given or shrunk in closed form, and
-    ``scores`` is None where nothing was held out. ``error`` is the standard error of
-    the largest score.
+    ``shrinkage`` is None if the covariances are given or shrunk in closed form, and
+    ``scores`` is None without held-out samples. ``error`` is the standard error of the
+    largest score.
     """
 
     shrinkage: float | None
@@ -109,7 +109,7 @@ def class_intensities(shrinkage, counts):
 
 @dataclass(frozen=True)
 class Fold:
-    """Held-out samples, and statistics of the remaining ones, in few coordinates.
+    """Held-out samples, and statistics of the remaining samples, in few coordinates.
 
     ``shares`` are the weights of the held-out samples in the mean over all folds, in
     which all classes have the same weight. ``noise`` is the covariance that is added to
@@ -126,10 +126,10 @@ class Fold:
 def folds_of_samples(
     statistics, X, y, sample_weight, points, n_components, whiten, estimator, noise
 ):
-    """The folds of some samples of the data; none if nothing can be selected by them.
+    """The folds of some samples of the data; empty if they cannot select anything.
 
-    A fold without which nearly nothing would remain of the weight of a class is none.
-    Returns the folds, and the candidates of sigma^2.
+    Folds that hold out nearly the whole weight of a class are omitted. Returns the
+    folds and the candidates of sigma^2.
 
     Parameters
     ----------
@@ -142,11 +142,11 @@ def folds_of_samples(
     n_components : int
         Number of filters.
     whiten : bool
-        Whether nothing may depend on the units of the coordinates.
+        Whether the result must not depend on the units of the coordinates.
     estimator : None, str or object
         The estimator of the class covariances.
     noise : ndarray of shape (n_coordinates, n_coordinates) or None
-        What is added to the class covariances.
+        Covariance that is added to the class covariances.
     """
     X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)

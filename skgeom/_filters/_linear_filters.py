@@ -234,8 +234,8 @@ class BaseFilters(
     def filter_importances(self):
         """Compute the decrease of the mean class distance without each filter.
 
-        The other filters remain as they are. A filter that shares its information with
-        other filters has a small importance, even if it separates the classes well.
+        The other filters are not changed. If other filters contain the information of a
+        filter, its importance is small, even if the filter separates the classes well.
 
         Returns
         -------

@@ -73,12 +73,11 @@ def optimize_filters(
     callback=None,
     **options,
 ):
-    """Learn groups of filters, each with the earlier ones fixed.
+    """Learn groups of filters, each with the earlier groups fixed.
 
-    Orthonormal filters must be orthogonal to the earlier ones: they are optimized in
-    the orthogonal complement, as if it were the whole space. Other filters are
-    optimized in the whole space; if only the span matters, they may be made orthogonal
-    afterwards.
+    Orthonormal filters must be orthogonal to the earlier filters: they are optimized in
+    the orthogonal complement. Other filters are optimized in the whole space; if only
+    the span matters, they may be made orthogonal afterwards.
 
     Parameters
     ----------
@@ -110,7 +109,8 @@ def optimize_filters(
     -------
     filters : ndarray of shape (n, n_components)
     groups : list of (MinimizeResult, list of float)
-        For each group how its optimization ended, and what its initializations reached.
+        For each group, the result of its optimization and the objectives of its
+        initializations.
     """
     sizes = group_sizes(n_components, group_size)
     while True:

@@ -53,8 +53,8 @@ class SQFA(BaseFilters):
        \theta_i = (F^\top \gamma_i,\; F^\top \Phi_i F + \sigma^2 I)
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (equation 1 and
-    section 4 of [1]_). The default distance is the paper's; use
-    ``distance="hellinger"`` for a classifier of images or signals (the user guide
+    section 4 of [1]_). The default is the distance of the paper;
+    use ``distance="hellinger"`` for a classifier of images or signals (the user guide
     compares the distances). Unlike linear discriminant analysis, SQFA uses differences
     of the covariances as well as of the means, so more than ``n_classes - 1`` features
     can be useful. The features are designed for quadratic discriminant analysis.
@@ -135,8 +135,8 @@ class SQFA(BaseFilters):
         samples of pairs of more than 100 classes.
     verbose : int, default=0
         If 1, prints a line for the automatic choices, at the end of each stage of the
-        optimization, and once a second during long stages; if larger, one line for each
-        iteration.
+        optimization, and once a second during long stages. Larger values print one line
+        for each iteration.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class SQFA(BaseFilters):
         Number of iterations from the selected initialization to the end, over all
         stages and groups. Each stage has at most ``max_iter`` iterations.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 

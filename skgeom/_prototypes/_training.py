@@ -630,7 +630,7 @@ _FOR_TEMPERATURE = 200
 
 
 def select_weight(training, make_loss, scale, **limits):
-    """Largest weight whose score is not worse than the best one by a standard error.
+    """Largest weight whose score is within one standard error of the best score.
 
     The score of a weight is the mean log probability of the class of held-out samples,
     with classes weighted equally. The largest weight within one standard error of the

@@ -1,9 +1,8 @@
 """Objectives of the estimators: value and analytic gradient as a function of a point.
 
-An objective is called with a point and returns ``(value, gradient)``. It depends
-neither on an estimator nor on an optimizer. Public are the distances between classes
-that have parameters of their own; they are values of ``distance`` of
-:class:`skgeom.SQFA`.
+An objective accepts a point and returns ``(value, gradient)``. It depends neither on an
+estimator nor on an optimizer. The public classes are distances with parameters, for the
+parameter ``distance`` of :class:`skgeom.SQFA`.
 """
 
 from skgeom.objectives._class_distances import DISTANCES as DISTANCES

@@ -1,4 +1,4 @@
-"""What the features tell about the class, by Gaussians of projected data."""
+"""Information of the features about the class, for Gaussians of projected data."""
 
 from copy import copy
 

@@ -60,6 +60,17 @@ class MinimizeResult:
         ``max_iter``.
     reason : str
         Reason for stopping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pymanopt.manifolds import Sphere
+    >>> from skgeom.optim import minimize
+    >>> def cost(x):
+    ...     return x[0], np.array([1.0, 0.0])
+    >>> result = minimize(cost, Sphere(2), np.array([0.6, 0.8]))
+    >>> round(result.cost, 6), result.converged
+    (-1.0, True)
     """
 
     point: Any
