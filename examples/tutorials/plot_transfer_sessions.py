@@ -135,8 +135,8 @@ plt.show()
 # halves whether the new means fit the data better. If they do not, ``adapt`` keeps the
 # class means of the training subjects. Here the models are trained with both days of
 # three subjects, and adapted to the second day of the fourth subject. The test accepts
-# the adaptation of one of the four subjects only, subject 3, whose accuracy increases by
-# 9 percentage points. For the remaining subjects, the predictions do not change.
+# the adaptation of one of the four subjects only, subject 3, which gains 9 percentage
+# points. For the remaining subjects, the predictions do not change.
 
 models, tests = [], []
 for target in subjects:
