@@ -93,8 +93,8 @@ plt.show()
 # The orientations of three centered classes differ more in axes 1 and 2, which have a
 # small variance, than in axes 3 and 4, which have a large variance. Distances that do
 # not depend on the scale of an axis select axes 1 and 2. The Wasserstein and Euclidean
-# distances select axes 3 and 4. (With the Euclidean distance, two filters of unit norm
-# would become equal.)
+# distances select axes 3 and 4. Two filters of unit norm would become equal with the
+# Euclidean distance, so its filters are orthonormal.
 
 statistics = sqfa_toy_statistics("distances")
 distances = [

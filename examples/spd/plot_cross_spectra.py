@@ -1,6 +1,6 @@
 """
-Direction of a travelling wave from complex cross-spectra
-=========================================================
+Direction of a traveling wave from complex cross-spectra
+========================================================
 
 A wave passes an array of sensors, from left to right or from right to left. The powers
 of the sensors and the covariances of all pairs of sensors are equal in both cases: only

@@ -84,9 +84,10 @@ plt.show()
 # names. :func:`~skgeom.datasets.fetch_mnist`, :func:`~skgeom.datasets.fetch_heart` and
 # :func:`~skgeom.datasets.fetch_pima` download missing files with scikit-learn. The
 # files of :func:`~skgeom.datasets.fetch_svhn` must be downloaded manually, and the
-# files of :func:`~skgeom.datasets.fetch_eth80` and
-# :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed; the error message explains
-# how. All fetchers have the same interface (this page does not run the code)::
+# files of :func:`~skgeom.datasets.fetch_eth80`, :func:`~skgeom.datasets.fetch_ssvep`
+# and :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed; the error message
+# explains how. All fetchers have the same interface. The following code is not run on
+# this page::
 #
 #     from skgeom.datasets import fetch_heart, fetch_mnist
 #

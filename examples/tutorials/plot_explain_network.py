@@ -109,9 +109,10 @@ plt.show()
 # --------------------
 #
 # Move a sample along the Hessian axis, the most sensitive direction of the network,
-# until the decision of the network changes. The printed change, in the units of the
-# table, is the smallest change along this axis that changes the decision. It is a
-# property of the network, not a causal effect.
+# until the decision of the network changes. The smallest step along this axis that
+# changes the decision changes all eight measurements together. The three largest
+# changes are printed in the units of the table. They are a property of the network, not
+# a causal effect.
 
 index = np.abs(probability - 0.7).argmin()
 steps = np.linspace(-3, 3, 601)
@@ -119,10 +120,11 @@ path = Z_test[index] + steps[:, None] * weights
 flips = steps[network.predict(path) != predicted[index]]
 step = flips[np.abs(flips).argmin()]
 change = step * weights * scaler[-1].scale_
-print(f"probability of diabetes: {probability[index]:.2f}")
+print(f"probability of diabetes: {probability[index]:.1%}")
+print("joint change that changes the decision, largest three of eight:")
 for k in np.abs(step * weights).argsort()[:-4:-1]:
     value = scaler[-1].inverse_transform(Z_test[[index]])[0, k]
-    print(f"{names[k]:15s} {value:6.1f}  change to flip the decision {change[k]:+.1f}")
+    print(f"{names[k]:15s} {value:6.2f} {change[k]:+.2f}")
 
 # %%
 # :ref:`covariance_hessian` explains the theory and its conditions.

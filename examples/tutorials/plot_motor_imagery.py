@@ -97,5 +97,5 @@ plt.show()
 # The pattern of a hand lies over the motor cortex of the opposite hemisphere, and the
 # pattern of the feet near the midline. No rhythm is clearly weaker for the tongue: the
 # ratio is close to one, and the pattern has no focus. The channel names and their order
-# follow the competition. :ref:`lvq` explains prototypes, and :ref:`patterns` the
-# patterns.
+# follow the competition. :ref:`lvq` explains prototypes, and :ref:`patterns` explains
+# activation patterns.

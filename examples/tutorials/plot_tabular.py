@@ -191,6 +191,7 @@ loaded = joblib.load(file)
 print("equal predictions:", np.array_equal(loaded.predict(X), model.predict(X)))
 
 # %%
-# Next steps: :ref:`kernel_discriminant` for the most accurate classifier with default
-# parameters, :ref:`sqfa` for the filters, and
+# Next steps: :ref:`kernel_discriminant` for a classifier with calibrated probabilities,
+# :ref:`sqfa` for the filters, and
 # :ref:`sphx_glr_auto_examples_tutorials_plot_reject_cost.py` for decisions with costs.
+# :ref:`defaults` compares the classifiers on more tables.
