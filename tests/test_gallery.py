@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import pydoc
 import re
 from pathlib import Path
 
@@ -68,7 +69,13 @@ def test_other_public_names_are_linked(pages):
 def methods():
     """Dotted names of the attributes of public classes."""
     for name in public_names():
-        namespace, short = name.rsplit(".", 1)
-        obj = getattr(importlib.import_module(namespace), short)
-        if inspect.isclass(obj):
+        if inspect.isclass(obj := pydoc.locate(name)):
             yield from (f"{name}.{member}" for member in dir(obj))
+
+
+def test_each_figure_has_a_describing_text(pages):
+    for page in pages:
+        shown = re.findall(r"^(?:plt\.show|figure\.savefig)\(", page, re.MULTILINE)
+        texts = re.findall(r'^# sphinx_gallery_alt = "(.{25,})"$', page, re.MULTILINE)
+        assert len(texts) == len(shown), page[:80]
+        assert not any("plot_" in text for text in texts)

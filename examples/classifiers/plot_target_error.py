@@ -58,6 +58,7 @@ for target, colour in zip(targets, ["C0", "C1", "C2"], strict=True):
     axis.axvline(100 * target, color=colour, ls="--", lw=2)
 axis.set(xlabel="error of the accepted samples (%)", ylabel="draws")
 figure.legend(title="dashed: targets", loc="outside upper center")
+# sphinx_gallery_alt = "Histograms of errors, mostly left of three targets"
 plt.show()
 
 for target in targets:

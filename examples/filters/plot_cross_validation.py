@@ -7,6 +7,8 @@ the class covariances and the regularization by the mean log posterior of held-o
 samples. ``selection_scores_`` contains the scores of all candidates.
 """
 
+# sphinx_gallery_thumbnail_number = 100
+
 from time import perf_counter
 
 import matplotlib.pyplot as plt
@@ -47,6 +49,7 @@ axes[0].set(xscale="log", xlabel="regularization", ylabel="held-out log posterio
 axes[0].minorticks_off()
 axes[1].set(xlabel="shrinkage")
 axes[0].legend(title="dashed: selected")
+# sphinx_gallery_alt = "Held-out scores against regularization and shrinkage"
 plt.show()
 
 # %%

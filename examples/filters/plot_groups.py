@@ -8,6 +8,8 @@ objective together with the previous filters. The filters are therefore ordered,
 principal components, and the first k filters are useful for every k.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -24,6 +26,7 @@ for model in (ordered, together):
     model.fit(X_train, y_train)
 
 FilterDisplay.from_estimator(ordered, shape=(8, 8), n_columns=4)
+# sphinx_gallery_alt = "Eight ordered filters as red and blue images"
 plt.show()
 
 # %%
@@ -42,4 +45,5 @@ for name, model in {"group_size=1": ordered, "joint": together}.items():
     print(f"{name:12s}  first 2 filters {scores[1]:.1f} %, all 8 {scores[7]:.1f} %")
 axis.set(xlabel="first k filters", ylabel="test accuracy (%)")
 axis.legend()
+# sphinx_gallery_alt = "Accuracy against the number of filters: ordered ones lead"
 plt.show()

@@ -8,6 +8,8 @@ regression and kernel ridge regression on the same six features, which SQFA lear
 21 speeds.
 """
 
+# sphinx_gallery_thumbnail_number = 101
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
@@ -81,4 +83,5 @@ for i in (0, 1, 2, 3):
     axes[1].axvline(y_test[i], color=line.get_color(), ls="--", lw=1)
 axes[1].set(xlabel="speed (degrees per second)", ylabel="posterior density / maximum")
 axes[1].set_title("Four posteriors (dashed: true speeds)")
+# sphinx_gallery_alt = "Predicted against true speeds, and four posterior densities"
 plt.show()

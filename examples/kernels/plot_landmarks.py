@@ -8,6 +8,8 @@ The figure shows the test accuracy and the time of ``fit`` for several numbers o
 landmarks and 6,000 images of MNIST.
 """
 
+# sphinx_gallery_thumbnail_number = 100
+
 from time import perf_counter
 
 import matplotlib.pyplot as plt
@@ -52,6 +54,7 @@ right.set(xlabel="landmarks", ylabel="time of fit (s)", ylim=(0, None))
 for axis in (left, right):
     axis.set_xticks(numbers, numbers)
     axis.minorticks_off()
+# sphinx_gallery_alt = "Accuracy and time of fit against the number of landmarks"
 plt.show()
 
 for n, accuracy in zip(numbers, accuracies, strict=True):

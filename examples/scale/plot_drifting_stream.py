@@ -75,5 +75,6 @@ plt.axhline(1 / N_CLASSES, color="0.7", linestyle=":", label="by chance")
 plt.xlabel("batch")
 plt.ylabel("accuracy of the next batch")
 plt.legend()
+# sphinx_gallery_alt = "Accuracy of old filters decreases, of updated filters not"
 plt.show()
 print({name: round(float(np.mean(values)), 3) for name, values in accuracies.items()})

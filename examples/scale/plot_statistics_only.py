@@ -68,4 +68,5 @@ print(f"Test error: {1 - stored.score(filters.transform(X_test), y_test):.1%}")
 # Plot the class ellipses from the statistics.
 
 ClassEllipsesDisplay.from_statistics(features)
+# sphinx_gallery_alt = "Ellipses of ten digits in the plane of two features"
 plt.show()

@@ -127,6 +127,7 @@ print(f"Objectives: {sqfa.objective_:.6f} and {again.objective_:.6f}")
 # Plot the classes as Gaussians of the first two features.
 
 ClassEllipsesDisplay.from_statistics(sqfa.statistics_)
+# sphinx_gallery_alt = "Ellipses of five classes in the plane of two features"
 plt.show()
 
 folder.cleanup()

@@ -10,7 +10,7 @@ complex Hermitian matrices. For estimators of real matrices,
 :func:`~skgeom.geometry.real_embedding` converts them.
 """
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 201
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,6 +48,7 @@ for panel, direction in zip(panels, directions, strict=True):
     panel.set(title=f"a wave that moves {direction}", xlabel="time (s)")
     panel.set_yticks(-1.6 * np.arange(N_SENSORS), range(1, N_SENSORS + 1))
 panels[0].set_ylabel("sensor (smoothed)")
+# sphinx_gallery_alt = "Signals of six sensors for waves in two directions"
 plt.show()
 
 # %%
@@ -81,4 +82,5 @@ for panel, prototype, label in zip(
     panel.set_xticks(range(N_SENSORS), range(1, N_SENSORS + 1))
     panel.set_yticks(range(N_SENSORS), range(1, N_SENSORS + 1))
 figure.colorbar(image, ax=panels, label="phase (radians)")
+# sphinx_gallery_alt = "Phase matrices of two prototypes with opposite signs"
 plt.show()

@@ -90,6 +90,7 @@ order = np.argsort(relevances)[-10:]
 figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
 axis.barh(data.feature_names[order], relevances[order] / relevances.sum())
 axis.set_xlabel("relevance")
+# sphinx_gallery_alt = "Bars of the ten largest relevances of features"
 plt.show()
 
 # %%
@@ -108,4 +109,5 @@ for label, colour in zip(gmlvq.classes_, ["tab:blue", "tab:orange"], strict=True
     axis.plot(*prototypes.T, "*", color=colour, ms=18, mec="black")
 axis.set(xlabel="first axis of the metric", ylabel="second axis")
 axis.legend(title="stars: prototypes")
+# sphinx_gallery_alt = "Samples and prototypes along two axes of the metric"
 plt.show()

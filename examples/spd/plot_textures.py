@@ -38,6 +38,7 @@ for column, kind in zip(panels.T, kinds, strict=True):
         panel.imshow(image, cmap="gray")
         panel.set(xticks=[], yticks=[])
     column[0].set_title(kind)
+# sphinx_gallery_alt = "Fine, coarse and striped textures, two of each"
 plt.show()
 
 # %%
@@ -61,6 +62,7 @@ axis.set_yticks(ticks, ticks)
 axis.minorticks_off()
 axis.set(xlabel="deviation of |I_x|", ylabel="deviation of |I_y|")
 axis.legend()
+# sphinx_gallery_alt = "Scatter plot: striped textures form two clusters"
 plt.show()
 
 # %%

@@ -9,7 +9,7 @@ rhythms over the motor areas of the left hand, the right hand and the feet, one 
 is weaker in each trial.
 """
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 203
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -81,6 +81,7 @@ for label, name in enumerate(MOVEMENTS):
     axes[1].scatter(*plane[own].T, s=18, color=f"C{label}", marker="x", label=name)
 axes[1].legend()
 axes[1].set(title="re-centered: scores (x: new subject)", xticks=[], yticks=[])
+# sphinx_gallery_alt = "Clusters of subjects before, of movements after re-centering"
 plt.show()
 
 # %%
@@ -134,4 +135,5 @@ for axis, values, title in zip(axes.flat, shown, titles, strict=True):
         values, PLACES, axes=axis, show=False, vlim=(-limit, limit), contours=4
     )
     axis.set_title(title, fontsize="medium")
+# sphinx_gallery_alt = "Scalp maps of three filters and of their activation patterns"
 plt.show()

@@ -17,6 +17,8 @@ network, and a plot shows where its decisions change.
 # five columns are missing values and are imputed. Half of the samples are used for
 # testing.
 
+# sphinx_gallery_thumbnail_number = 101
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -68,6 +70,7 @@ for axis, points, title in [
     image = axis.scatter(*points.T, c=probability, s=10, cmap="RdBu_r", vmin=0, vmax=1)
     axis.set(title=title, xlabel="component 1", ylabel="component 2")
 figure.colorbar(image, ax=axes, label="probability of diabetes (network)")
+# sphinx_gallery_alt = "PCA and Hessian projection of patients, colored by risk"
 plt.show()
 
 # %%
@@ -102,6 +105,7 @@ axes[0].barh(names[order], np.abs(weights[order]))
 axes[0].set_xlabel("absolute weight in the Hessian axis")
 axes[1].barh(names[order], 100 * importance[order], color="C1")
 axes[1].set_xlabel("decisions changed by shuffling (%)")
+# sphinx_gallery_alt = "Weights and permutation importance of eight measurements"
 plt.show()
 
 # %%

@@ -15,6 +15,8 @@ With 30 filters, the same classifier is as accurate as with all 784 pixels.
 # The classifier is a quadratic discriminant, with one Gaussian per digit. It is trained
 # on 60,000 images and tested on 10,000 images.
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.decomposition import PCA
@@ -85,6 +87,7 @@ axis.semilogx(values, 100 * np.array(scores), "o-")
 axis.axvline(best, color="C1", ls="--", label=rf"selected: $\sigma^2$ = {best}")
 axis.set(xlabel=r"regularization $\sigma^2$ of SQFA", ylabel="validation accuracy (%)")
 axis.legend()
+# sphinx_gallery_alt = "Validation accuracy against the regularization"
 plt.show()
 
 # %%
@@ -102,6 +105,7 @@ for name, value in accuracy.items():
 # weights.
 
 FilterDisplay.from_estimator(sqfa, shape=(28, 28), titles=None)
+# sphinx_gallery_alt = "Nine filters of MNIST as red and blue images"
 plt.show()
 
 # %%
@@ -126,6 +130,7 @@ axis.axhline(
 )
 axis.set(xlabel="number of features", ylabel="test accuracy (%)", ylim=(60, 100))
 axis.legend(loc="lower right")
+# sphinx_gallery_alt = "Accuracy against the number of features for three methods"
 plt.show()
 print(f"{numbers[-1]} filters: {curve[-1]:.1%}")
 

@@ -17,6 +17,8 @@ with the cost of a classifier that always decides, on held-out patients.
 # All predictions below are for held-out samples of ten folds. The preprocessing is
 # fitted in each fold.
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.calibration import calibration_curve
@@ -57,6 +59,7 @@ axis.plot([50, 100], [50, 100], color="gray", ls="--", label="calibrated")
 axis.errorbar(expected, observed, yerr=errors, fmt="o", label="held-out patients")
 axis.set(xlabel="confidence (%)", ylabel="accuracy (%)", xlim=(50, 100), ylim=(40, 105))
 axis.legend()
+# sphinx_gallery_alt = "Accuracy against confidence, near the diagonal"
 plt.show()
 
 # %%
@@ -97,6 +100,7 @@ for color, unit in [("C0", 1), ("C1", 2), ("C2", 4)]:
     axis.axvline(1 - unit / error_cost, color=color, ls="--", lw=1)
 axis.set(xlabel="threshold (dashed: rule)", ylabel="cost per patient", xlim=(0.5, 1))
 figure.legend(title="an error costs 10", loc="outside right upper")
+# sphinx_gallery_alt = "Cost per patient against the threshold for three costs"
 plt.show()
 
 # %%

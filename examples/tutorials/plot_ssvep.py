@@ -52,6 +52,7 @@ for label, frequency in enumerate(frequencies, 1):
     axis.axvline(frequency, color=color, ls=":", lw=1)
 axis.set(xlim=(5, 30), xlabel="frequency (Hz)", ylabel="power, channel Oz")
 figure.legend(loc="outside upper center", ncols=3)
+# sphinx_gallery_alt = "Power spectra with peaks at the frequencies of the lights"
 plt.show()
 
 # %%
@@ -108,6 +109,7 @@ for name, marker in zip(models, "s^o", strict=True):
 axis.axhline(100 / 3, color="gray", ls=":", label="chance")
 axis.set(xlabel="subject", ylabel="accuracy (%)", xticks=range(1, 13), ylim=(30, 102))
 figure.legend(ncols=4, loc="outside upper center")
+# sphinx_gallery_alt = "Accuracy of three classifiers for twelve subjects"
 plt.show()
 
 # %%
@@ -132,6 +134,7 @@ for axis, label, frequency in zip(axes, [1, 2, 3], frequencies, strict=True):
     axis.set_title(f"light of {frequency} Hz")
 axes[0].set_ylabel("band")
 figure.colorbar(image, ax=axes, label="relative power (dB)")
+# sphinx_gallery_alt = "Relative power by band and channel for three lights"
 plt.show()
 
 # %%

@@ -16,6 +16,8 @@ four subjects.
 # Each subject performed 288 trials on each of two days. A trial is one 22 x 22
 # covariance matrix (10 to 30 Hz).
 
+# sphinx_gallery_thumbnail_number = 100
+
 import copy
 
 import matplotlib.pyplot as plt
@@ -53,6 +55,7 @@ for axis, matrices, title in [
         axis.scatter(*plane[subject == number].T, s=5, label=f"subject {number}")
     axis.set(title=title, xlabel="PC 1", ylabel="PC 2", xticks=[], yticks=[])
 axes[0].legend(markerscale=2)
+# sphinx_gallery_alt = "Trials of four subjects before and after re-centering"
 plt.show()
 
 # %%
@@ -125,6 +128,7 @@ for axis, scores, title in [
     axis.grid(axis="y", alpha=0.3)
 axes[0].invert_yaxis()
 axes[0].legend(loc="lower left", fontsize="small")
+# sphinx_gallery_alt = "Accuracy across sessions and subjects for three methods"
 plt.show()
 
 # %%
