@@ -148,8 +148,8 @@ def settings_of(path):
 
 def save_panel(figure, number, path):
     """Save one of the axes of a figure, with its title and labels, as a thumbnail."""
-    figure.canvas.draw()
-    box = figure.axes[number].get_tightbbox(figure.canvas.get_renderer())
+    figure.draw_without_rendering()
+    box = figure.axes[number].get_tightbbox()
     box = box.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
     figure.savefig(path, bbox_inches=box, dpi=2 * figure.dpi)
 

@@ -46,6 +46,7 @@ for (name, model), color in zip(models.items(), ["C0", "C1"], strict=True):
         axis.plot(x[shown][order], posteriors[shown][order], "o-", c=color, label=name)
         axis.axvline(chosen, color=color, linestyle="--")
 axes[0].set(xscale="log", xlabel="regularization", ylabel="held-out log posterior")
+axes[0].set_xticks(np.unique(values), [f"{v:.2g}" for v in np.unique(values)])
 axes[0].minorticks_off()
 axes[1].set(xlabel="shrinkage")
 axes[0].legend(title="dashed: selected")

@@ -73,7 +73,7 @@ for name, X in {"real": spectra.real, "complex": spectra}.items():
 # to the delay of the wave from sensor i to sensor k.
 
 model = PLRSQ().fit(spectra, y)
-figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
+figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), layout="compressed")
 for panel, prototype, label in zip(
     panels, model.prototypes_, model.prototype_labels_, strict=True
 ):
