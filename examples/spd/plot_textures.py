@@ -19,7 +19,8 @@ from skgeom.baselines import mdrm
 
 rng = np.random.default_rng(0)
 # The widths of the blur, down and across, in pixels. Stripes are upright or level.
-kinds = {"fine": [(0.8, 0.8)], "coarse": [(2, 2)], "stripes": [(3, 1), (1, 3)]}
+kinds = {"fine": [(0.8, 0.8)], "coarse": [(2.0, 2.0)]}
+kinds["stripes"] = [(3.0, 1.0), (1.0, 3.0)]
 labels = np.repeat(list(kinds), 60)
 
 

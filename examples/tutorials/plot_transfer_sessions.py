@@ -174,9 +174,9 @@ for model, (X, y) in zip(models, tests, strict=True):
         block = slice(start, start + 6)
         model.partial_adapt(X[block], domain=names)
         correct.extend(model.predict(X[block], domain=names) == y[block])
-correct = np.reshape(correct, (4, -1))
-print(f"online, all trials:  {correct.mean():.1%}")
-print(f"trials 145 to 288:   {correct[:, 144:].mean():.1%}")
+by_trial = np.reshape(correct, (4, -1))
+print(f"online, all trials:  {by_trial.mean():.1%}")
+print(f"trials 145 to 288:   {by_trial[:, 144:].mean():.1%}")
 
 # %%
 # :ref:`transfer` explains the model, and :ref:`benchmarks` compares more methods.
