@@ -56,8 +56,8 @@ for name, model in models.items():
         y_test, model.predict_proba(X_test), labels=model.classes_
     )
     first = np.argmax(accuracies >= 0.99)
-    print(f"{name:10s}  reject {rejected[first]:.3f}, ", end="")
-    print(f"below the confidence {thresholds[first]:.3f}")
+    print(f"{name:10s}  reject {rejected[first]:.1%}, ", end="")
+    print(f"below the confidence {thresholds[first]:.1%}")
 
 # %%
 # With ``rejection_rate=0.1``, cross-validation on the training digits determines the
@@ -68,7 +68,7 @@ rejecting = RejectionClassifier(models["SQFA + QDA"], rejection_rate=0.1)
 predicted = rejecting.fit(X_train, y_train).predict(X_test)
 rejected = predicted == rejecting.reject_label_
 print(f"accuracy on all digits:      {models['SQFA + QDA'].score(X_test, y_test):.1%}")
-print(f"rejected below {rejecting.threshold_:.3f}:        {rejected.mean():.1%}")
+print(f"rejected below {rejecting.threshold_:.1%}:        {rejected.mean():.1%}")
 print(f"accuracy of accepted digits: {(predicted == y_test)[~rejected].mean():.1%}")
 
 # %%
