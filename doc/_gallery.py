@@ -1,5 +1,6 @@
 """What the gallery has beyond sphinx-gallery: order, animations, pages in a browser."""
 
+import io
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import Animation, PillowWriter
 from matplotlib.colors import is_color_like, to_rgb, to_rgba, to_rgba_array
-from PIL.Image import Dither
+from PIL import Image
 from sphinx_gallery.notebook import add_code_cell
 from sphinx_gallery.scrapers import matplotlib_scraper
 
@@ -81,7 +82,7 @@ class FewColours(PillowWriter):
         last = self._frames[-1].convert("RGB").quantize(64)
         first, *others = (
             frame.convert("RGB")
-            .quantize(palette=last, dither=Dither.NONE)
+            .quantize(palette=last, dither=Image.Dither.NONE)
             .convert("RGB")
             for frame in self._frames
         )
@@ -148,10 +149,13 @@ def settings_of(path):
 
 def save_panel(figure, number, path):
     """Save one of the axes of a figure, with its title and labels, as a thumbnail."""
-    figure.draw_without_rendering()
-    box = figure.axes[number].get_tightbbox()
-    box = box.transformed(figure.dpi_scale_trans.inverted()).padded(0.05)
-    figure.savefig(path, bbox_inches=box, dpi=2 * figure.dpi)
+    whole = io.BytesIO()
+    figure.savefig(whole, dpi=2 * figure.dpi)
+    box = figure.axes[number].get_tightbbox().padded(5)
+    place = 2 * box.x0, 2 * (figure.bbox.y1 - box.y1)
+    with Image.open(whole) as picture:
+        end = place[0] + 2 * box.width, place[1] + 2 * box.height
+        picture.crop((*place, *end)).save(path)
 
 
 def scraper(block, block_vars, gallery_conf):

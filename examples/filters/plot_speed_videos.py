@@ -9,7 +9,7 @@ the receptive fields of neurons that respond to motion (Herrera-Esposito and Bur
 2025).
 """
 
-# sphinx_gallery_thumbnail_number = 206
+# sphinx_gallery_thumbnail_number = 2
 
 import matplotlib.pyplot as plt
 import numpy as np

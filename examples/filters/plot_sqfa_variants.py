@@ -8,8 +8,6 @@ instead of distances, ``distance`` can be a user-defined function, and the pairs
 classes can have weights.
 """
 
-# sphinx_gallery_thumbnail_number = 201
-
 import autograd.numpy as anp
 import matplotlib.pyplot as plt
 import numpy as np
