@@ -57,7 +57,7 @@ deviations = np.sqrt(np.diagonal(X, axis1=1, axis2=2))
 figure, axis = plt.subplots(figsize=(5.5, 4.2), layout="constrained")
 for kind in kinds:
     axis.loglog(*deviations[labels == kind, 1:].T, "o", ms=4, label=kind)
-ticks = [0.005, 0.01, 0.02, 0.05]
+ticks = [0.01, 0.02, 0.05]
 axis.set_xticks(ticks, ticks)
 axis.set_yticks(ticks, ticks)
 axis.minorticks_off()
