@@ -130,7 +130,12 @@ TREE = (
                                     "user_guide/sqfa.html",
                                     True,
                                 ),
-                                ("only the means differ", "LDA of scikit-learn", "", False),
+                                (
+                                    "only the means differ",
+                                    "LDA of scikit-learn",
+                                    "",
+                                    False,
+                                ),
                                 ("other vectors", "SQFA", API("SQFA"), True),
                             ],
                         ),
