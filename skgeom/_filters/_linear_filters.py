@@ -455,7 +455,7 @@ class BaseFilters(
             "init": init,
             "n_init": self._n_restarts(),
             "group_size": self.group_size,
-            "distinct": selection.rule != "given",
+            "refit_dependent": selection.rule != "given",
             "random_state": self.random_state,
             "optimizer": self.optimizer,
             "max_iter": self.max_iter,

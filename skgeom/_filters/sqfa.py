@@ -18,7 +18,6 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
-    ProjectedClasses,
     StructuredCovariances,
     find_distance,
     plus_outer_products,
@@ -437,9 +436,9 @@ class SQFA(BaseFilters):
         self._store_selection(selection)
         sigma2 = selection.regularization
         objective = self._distance_objective(statistics, sigma2)
-        classes, distance = objective.classes, objective.distance
+        classes = objective.classes
         within, total = _pooled(statistics, self._second_moments)
-        span_only = distance.affine_invariant and is_negligible(sigma2, within)
+        span_only = objective.affine_invariant and is_negligible(sigma2, within)
         if span_only:
             check_regular(statistics, classes.covariances, total, self._n_filters)
         optimization = self._optimization(selection, span_only, space)
@@ -680,7 +679,7 @@ def _probed(classes, total):
     deviations = np.sqrt(total.diagonal())[:, None]
     probes = np.random.default_rng(0).standard_normal((len(total), 9))
     probes = np.divide(probes, deviations, where=deviations > 0, out=0 * probes)
-    return ProjectedClasses(*classes.project(probes)), probes.T @ total @ probes
+    return classes.project(probes), probes.T @ total @ probes
 
 
 def _coincide(classes, total):

@@ -58,7 +58,7 @@ def test_projection(problem, rng):
 def test_objective_of_some_samples(problem, rng):
     (X, labels, *classes), filters = problem
     weights, rows = rng.uniform(1, 2, size=300), rng.permutation(300)[:100]
-    batch = MeanInformation(X, labels, *classes, weights).sample(rows)
+    batch = MeanInformation(X, labels, *classes, weights).subset(rows)
     alone = MeanInformation(X[rows], labels[rows], *classes, weights[rows])
     for found, expected in zip(batch(filters), alone(filters), strict=True):
         assert_allclose(found, expected, rtol=1e-12)
