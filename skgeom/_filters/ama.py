@@ -245,7 +245,7 @@ class AMAGauss(BaseFilters):
         selection = self._select(data.statistics, *self._folds(data))
         self._store_selection(selection)
         warn_if_uninformative(selection, len(data.statistics.classes))
-        statistics = self._regularized(data.statistics, selection, space)
+        statistics = self._shrunk_with_noise(data.statistics, selection, space)
         sigma2, counts = selection.regularization, statistics.counts
         self.priors_ = like(check_priors(self.priors, counts), space.X)
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
@@ -390,7 +390,7 @@ class BlockInformation(Objective):
         """Number of blocks."""
         return len(self.blocks)
 
-    def sample(self, numbers):
+    def subset(self, numbers):
         """The same objective of some of the blocks."""
         part = copy(self)
         part.blocks = [self.blocks[number] for number in numbers]
