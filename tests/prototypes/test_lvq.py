@@ -64,6 +64,28 @@ def test_sgd_is_algorithm_1(spd):
     assert np.abs(model.prototypes_ - expected).max() > 1e-4
 
 
+@pytest.mark.parametrize("sizes", [(6, 2), (3, 3), (18, 1)])
+def test_first_samples_of_a_stream_have_shrunk_class_proportions(sizes, spd):
+    """Algorithm 1 with the priors of Hausser and Strimmer (2009), equation 8."""
+    X, y = spd
+    X = np.concatenate([X[y == k][:size] for k, size in enumerate(sizes)])
+    labels = np.repeat([0, 1], sizes)
+    start, n = np.stack([X[0], X[-1]]), len(X)
+    shares = np.array(sizes) / n
+    ends = (1 - np.sum(shares**2)), (n - 1) * np.sum((0.5 - shares) ** 2)
+    shrinkage = 1.0 if ends[0] >= ends[1] else ends[0] / ends[1]
+    priors = shrinkage / 2 + (1 - shrinkage) * shares
+
+    def coefficients(squared, own, epoch):
+        terms = priors * np.exp(-squared / 2)
+        return own - terms / terms.sum()
+
+    rates = [4 / 100 * 0.01 ** (min(n / 8, 1) / 100)]  # 8 rows of prototypes
+    expected = plain_loop(X, labels, start, np.arange(2), rates, coefficients)
+    model = PLRSQ(metric="riemann", sigma2=1.0, init=start, shuffle=False)
+    assert_allclose(model.partial_fit(X, labels).prototypes_, expected, rtol=1e-7)
+
+
 def test_generalised_sgd_is_the_authors_rule(spd):
     X, y = spd
     start, labels = start_of(X, y, 2), np.repeat(range(3), 2)
