@@ -134,6 +134,7 @@ CASES = [
     ("objectives._callable._ROUNDING", [0, 1e-12, 1e-6], filters_of_equal_classes),
     (KARCHER + "_TOLERANCE", [1e-6, 1e-10, 1e-13], lambda: mean_of_matrices(2.0)),
     (KARCHER + "_MAX_STEPS", [20, 200, 1000], lambda: mean_of_matrices(3.5)),
+    (KARCHER + "_MOST_LOST", [5, 10, 200], lambda: mean_of_matrices(3.5)),
     (SMALL + "_LARGEST", [0, 24], lambda: inverses(9, 4950)),
     (SMALL + "_LARGEST", [0, 24], lambda: inverses(17, 4950)),
     (SMALL + "_LARGEST", [24, 40], lambda: inverses(32, 1225)),

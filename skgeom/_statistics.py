@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from skgeom.objectives import (
-    ProjectedClasses,
+    ClassMoments,
     StructuredCovariances,
     plus_outer_products,
 )
@@ -574,7 +574,7 @@ class ClassStatistics:
             components = _coordinates(components, self.axes)
         matrices, means = self._matrices, self.means
         given = np.zeros(matrices.shape[:2]) if means is None else means
-        projected, products, _ = ProjectedClasses(given, matrices, 0.0)(components.T)
+        projected, products, _ = ClassMoments(given, matrices, 0.0)(components.T)
         return make_statistics(
             self.classes,
             self.counts,

@@ -2,7 +2,8 @@
 
 Of the pairs (shrinkage, sigma^2) whose mean log posterior of held-out samples is within
 one standard error of the best, the most regularized pair is selected: first sigma^2, at
-a medium shrinkage, then the shrinkage. Each selection ends when the score decreases.
+a medium shrinkage, then the shrinkage. Each selection ends when a candidate is worse
+than the best one before it by more than a standard error.
 """
 
 from contextlib import nullcontext
@@ -246,7 +247,8 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     ----------
     folds : list of Fold
     objective_of : callable
-        Maps the statistics of a fold and sigma^2 to an objective of filters.
+        Maps the statistics of a fold and sigma^2 to an objective with ``classes``, see
+        :class:`skgeom.objectives.Objective`.
     shrinkages : sequence of float
         Candidates in descending order; a single None leaves covariances as they are.
     regularizations : sequence of float
@@ -346,8 +348,8 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         statistics = statistics.shrunk(class_intensities(shrinkage, statistics.counts))
     statistics = with_noise(statistics, fold.noise)
     objective = objective_of(statistics, sigma2)
-    for pairs in objective.growing_samples(random_state=0)[:1]:
-        objective = objective.sample(pairs)
+    if subsets := objective.growing_subsets(random_state=0):
+        objective = objective.subset(subsets[0])
     if start is None:
         iterations, classes = _FIRST_ITERATIONS, objective.classes
         start = discriminant_directions(
@@ -355,14 +357,14 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         )
     pooled = statistics.pooled_covariances()
     metric = rotation_metric(objective, constraint, *pooled, sigma2)
-
-    def cost(point):
-        value, gradient = objective(manifold.filters_of(point))
-        return -value, -gradient
-
     options = {"max_iter": iterations, "tol": _TOL}
     try:
         manifold = filter_manifold(constraint, metric, *start.shape)
+
+        def cost(point):
+            value, gradient = objective(manifold.filters_of(point))
+            return -value, -gradient
+
         with one_blas_thread() if objective.parallel else nullcontext():
             point = manifold.point_of(manifold.nearest(start))
             result = minimize(cost, manifold, point, **options)

@@ -93,7 +93,7 @@ def minimize(
     callback=None,
     preconditioner=None,
 ):
-    r"""Minimize a cost with an analytic gradient on a pymanopt manifold.
+    r"""Minimize a cost with an analytic gradient on a manifold.
 
     The optimization stops when ten iterations together decrease the cost by at most
     ``tol * abs(cost)``, when the norm of the gradient is at most ``tol`` times its
@@ -109,7 +109,9 @@ def minimize(
         gradient that is not finite, is treated as an infinite cost, so the optimizer
         tries a shorter step.
     manifold : pymanopt.manifolds.manifold.Manifold
-        The manifold.
+        A manifold of pymanopt. For ``"lbfgs"``, an object with the methods
+        ``euclidean_to_riemannian_gradient``, ``inner_product``, ``norm``,
+        ``retraction`` and ``transport`` and the attribute ``typical_dist`` is enough.
     start : point of the manifold
         The initial point; not modified.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
