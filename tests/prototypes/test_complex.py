@@ -81,6 +81,7 @@ def test_components_are_complex(phases):
     w = filters[:, np.abs(np.log(ratios)).argmax()]
     assert abs(F[0] @ w) == pytest.approx(np.linalg.norm(w), rel=1e-6)
     assert model.score(X, y) > 0.8
+    assert model.set_params(n_components=3).fit(X, y).components_.shape == (3, 3)
 
 
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid", "euclid"])
