@@ -69,7 +69,7 @@ def test_malformed_structured_covariances():
     for covariances, message in (
         (np.ones((2, 3, 1, 1)), r"must have shape \(2, 6, 6\)"),
         (np.full((2, 3, 2, 2), [[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalue -1"),
-        (np.full((2, 3, 2, 2), np.nan), "Input diagonal contains NaN"),
+        (np.full((2, 3, 2, 2), np.nan), "Input covariances contains NaN"),
         ((ones, np.ones((3, 1, 6))), r"\(2, 6\) and \(3, 1, 6\)"),
         ((np.ones((2, 6, 6)), np.ones((2, 1, 6))), r"\(2, 6, 6\) and \(2, 1, 6\)"),
     ):
