@@ -766,7 +766,7 @@ class ClassStatistics:
         """
         state = _state(self)  # an error leaves the file as it is
         with _opened(path, "wb") as file:
-            np.savez(file, allow_pickle=False, **state)
+            np.savez(file, **state)
 
     @classmethod
     def load(cls, path):
