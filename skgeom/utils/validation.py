@@ -337,6 +337,8 @@ def known_labels(y):
             f"{missing.sum()} of the labels in y are missing, the first one in row "
             f"{np.argmax(missing)}. Remove these samples."
         )
+    if getattr(y, "dtype", "O") == "O" and {*map(type, y)} in ({int}, {bool}):
+        return np.array([*y])  # scikit-learn rejects arrays of such objects
     return y
 
 
@@ -358,7 +360,7 @@ def kind_of(labels):
     """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
     if all(isinstance(label, str) for label in labels.tolist()):
         return "text"
-    return "numbers" if labels.dtype.kind in "biuf" else labels.dtype
+    return "numbers" if labels.dtype.kind in "iuf" else labels.dtype
 
 
 def union_of_classes(first, second):
