@@ -3,10 +3,12 @@
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 import textwrap
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -149,19 +151,21 @@ def test_downloads_use_https_and_wrong_contents_are_errors(name, monkeypatch, tm
 
 
 @pytest.mark.exhaustive
-def test_sdist_holds_files_of_the_package_only(tmp_path):
-    sdist = pytest.importorskip("hatchling.builders.sdist")
-    stray = ROOT / "tests" / ".hypothesis"
-    made = not stray.exists()
-    stray.mkdir(exist_ok=True)
-    (stray / "stray").touch()
-    try:
-        path = next(sdist.SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))
-    finally:
-        (stray / "stray").unlink()
-        if made:
-            stray.rmdir()
-    with tarfile.open(path) as archive:
-        names = [name.split("/", 1)[1] for name in archive.getnames()]
-    assert {"pyproject.toml", "skgeom/py.typed", "tests/conftest.py"} <= {*names}
-    assert not [name for name in names if "hypothesis/" in name or "cache" in name]
+def test_distributions_hold_files_of_the_package_only(tmp_path):
+    builders = pytest.importorskip("hatchling.builders.sdist")
+    wheel = pytest.importorskip("hatchling.builders.wheel")
+    copy = tmp_path / "copy"
+    ignored = shutil.ignore_patterns(".git", ".venv", "_build", "cache", "*.lock")
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    for name in ("skgeom/big.npz", "tests/.env", "tests/.hypothesis/a.py", "doc/a.log"):
+        (copy / name).parent.mkdir(exist_ok=True)
+        (copy / name).touch()
+    sdist, installed = (
+        next(builder(str(copy)).build(directory=str(tmp_path), versions=["standard"]))
+        for builder in (builders.SdistBuilder, wheel.WheelBuilder)
+    )
+    with tarfile.open(sdist) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+    assert {"skgeom/py.typed", "CODE_OF_CONDUCT.md", ".ci/run", "LICENSE"} <= names
+    names |= {*zipfile.ZipFile(installed).namelist()}
+    assert not [name for name in names if re.search(r"npz|/\.|\.log|cache", name)]
