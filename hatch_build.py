@@ -11,6 +11,7 @@ def absolute(text, repository, tag):
     raw = repository.replace("github.com", "raw.githubusercontent.com")
     text = re.sub(r'(src|srcset)="(?!https:)', rf'\1="{raw}/{tag}/', text)
     text = text.replace("](../../", f"]({repository}/")  # pages that are no files
+    text = text.replace("Until the first release, install from a checkout. ", "")
     return re.sub(r"\]\((?!https?:)", f"]({repository}/blob/{tag}/", text)
 
 

@@ -63,16 +63,17 @@ def test_readme_of_a_package_index_has_absolute_links():
         (ROOT / "README.md").read_text(), "https://github.com/me/skgeom", "v1.2.0"
     )
     links = re.findall(r'\]\(([^)]+)\)|(?:src|srcset)="([^"]+)"', text)
-    assert len(links) > 10
+    assert len(links) > 10 and "first release" not in text
     assert all("".join(link).startswith("https://") for link in links)
     assert "](https://github.com/me/skgeom/blob/v1.2.0/CONTRIBUTING.md)" in text
     assert "](https://github.com/me/skgeom/actions/workflows/tests.yml)" in text
 
 
-@pytest.mark.parametrize("name", ["paper/paper.md", "SECURITY.md"])
+@pytest.mark.parametrize("name", ["README.md", "paper/paper.md", "SECURITY.md"])
 def test_claims_name_tests_and_results_that_exist(name):
     text = (ROOT / name).read_text()
-    paths = re.findall(r"(?:tests|benchmarks|tools|doc)/[\w/.]+", text)
+    paths = re.findall(r"(?:tests|benchmarks|tools|doc)/[\w/.-]+", text)
+    paths += re.findall(r"\]\(([\w.]+)\)", text)
     assert len(paths) > 3
     assert all((ROOT / path).exists() for path in paths)
 
@@ -126,13 +127,6 @@ def test_readme_prints_what_it_shows(capsys):
     for snippet, shown in pairs:
         exec(compile(snippet, "README.md", "exec"), {})
         assert capsys.readouterr().out == shown
-
-
-def test_links_of_readme_lead_to_files():
-    text = (ROOT / "README.md").read_text()
-    targets = re.findall(r"\]\((?!https?:|\.\./\.\./actions)([^)]+)\)", text)
-    assert targets
-    assert all((ROOT / target).exists() for target in targets)
 
 
 @pytest.mark.parametrize("name", ["fetch_heart", "fetch_mnist", "fetch_pima"])
