@@ -72,21 +72,21 @@ def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
     assert_same_statistics(statistics, exact, rtol=1e-13)
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["b", "a", "c"],
-        [-1.0, 5.0, 2.0],
-        np.array([127, -128, 0], dtype=np.int8),
-        [40_001, 3, -25_535],
-        np.array([2**64 - 1, 2**64 - 3, 2**64 - 2], dtype=np.uint64),
-        [2**63 - 1, 0, -(2**63)],
-        np.array([7, -5, 300], dtype=object),
-    ],
-)
+LABELS = [
+    np.array(["b", "aaa", "cc"]),
+    np.array(["b", "aaa", "cc"], dtype=object),
+    np.array([-1.0, 5.0, 2.0]),
+    np.array([127, -128, 0], dtype=np.int8),
+    np.array([40_001, 3, -25_535], dtype=">i4"),
+    np.array([2**64 - 1, 2**60, 2**60 + 1], dtype=np.uint64),
+    np.array([2**63 - 1, 0, -(2**63)]),
+    np.array([7, -5, 300], dtype=object),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS)
 def test_labels_of_any_kind_are_sorted(labels, data, statistics):
     X, y = data
-    labels = np.array(labels)
     expected = ClassStatistics(**arguments_of(statistics, classes=labels))
     assert np.array_equal(expected.classes, np.sort(labels))
     assert np.array_equal(expected.means, statistics.means[np.argsort(labels)])
@@ -307,8 +307,6 @@ def test_what_cannot_be_shrunk(rng):
         np.testing.assert_array_equal(still.shrunk().covariances, 0)
     X, y = rng.normal(size=(20, 3)), np.repeat([0, 1], 10)
     statistics = ClassStatistics.from_data(X, y)
-    with pytest.raises(ValueError, match=r"can be shrunk only if .*'shrunk'"):
-        statistics.shrunk().shrunk()
     with pytest.raises(ValueError, match=r"can be added only if .*'shrunk'"):
         statistics + statistics.shrunk()
     with pytest.raises(ValueError, match=r"can be shrunk only if .*'oas'"):
@@ -513,17 +511,7 @@ def test_many_parts_far_from_the_origin_lose_no_digits(n_parts, dtype, rng):
     assert np.linalg.norm(found - exact) < 1e-10 * np.linalg.norm(exact)
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.array([-1, 127, 3], dtype=np.int8),
-        np.array([2**64 - 1, 2**60, 2**60 + 1], dtype=np.uint64),
-        np.array([-2.0, 4.0, 7.0]),
-        np.array(["a", "bbb", "cc"]),
-        np.array(["a", "bbb", "cc"], dtype=object),
-        np.array([-1, 300, 3], dtype=">i4"),
-    ],
-)
+@pytest.mark.parametrize("labels", LABELS[:-1])
 def test_stored_statistics_are_equal_in_all_bits(labels, data, tmp_path):
     X, y = data
     pd = pytest.importorskip("pandas")
@@ -548,8 +536,6 @@ def test_stored_statistics_are_equal_in_all_bits(labels, data, tmp_path):
             assert again.classes.dtype == statistics.classes.dtype
             assert again.counts.dtype == statistics.counts.dtype
             assert repr(again) == repr(statistics)
-    with pytest.raises(ValueError, match="only if their covariances are sample cov"):
-        ClassStatistics.load(tmp_path / "s.npz") + plain
 
 
 def test_files_that_are_no_statistics(statistics, tmp_path):
@@ -585,22 +571,23 @@ def test_files_that_are_no_statistics(statistics, tmp_path):
     dates = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
     with pytest.raises(ValueError, match=r"dtype datetime64\[D\] cannot be stored in"):
         ClassStatistics.from_data(np.eye(2), dates).to_dict()
-    ones, axes = np.ones((4, 4)), {"entries": [*state, "axes"]}
-    for change in (
-        *({"version": version} for version in (2, 0, -5, 1.9)),
-        {"format": "other"},
-        *({"counts": [1, 2, count]} for count in (-3, 0, np.inf, np.nan, 1j, 2**60)),
-        *({"counts": counts} for counts in ([1, 2], [True] * 3)),
-        *({"means": np.full((3, 4), number)} for number in (1j, np.nan)),
-        *({"matrices": m} for m in ([1.0], [np.triu(ones)] * 3, [-np.eye(4)] * 3)),
-        *(axes | {"axes": a} for a in (ones[:1], ones, ones * np.nan)),
-        {"covariance_estimator": ["oas"], "entries": [*state, "covariance_estimator"]},
-        {"classes": [2, 1, 0]},
-        *({"labels": dtype} for dtype in ("no dtype", "|b1")),
-        {"other": 1},
-    ):
-        with pytest.raises(ValueError, match="No valid state of statistics"):
-            ClassStatistics.from_dict(state | change)
+    ones, wrong_counts = np.ones((4, 4)), (-3, 0, np.inf, np.nan, 1j, 2**60)
+    for name, values in {
+        "version": [2, 0, -5, 1.9],
+        "format": ["other"],
+        "counts": [[1, 2], [True] * 3, *([1, 2, wrong] for wrong in wrong_counts)],
+        "means": [np.full((3, 4), wrong) for wrong in (1j, np.nan)],
+        "matrices": [[1.0], [np.triu(ones)] * 3, [-np.eye(4)] * 3],
+        "axes": [ones[:1], ones, ones * np.nan],
+        "covariance_estimator": [["oas"]],
+        "classes": [[2, 1, 0]],
+        "labels": ["no dtype", "|b1"],
+        "other": [1],
+    }.items():
+        for value in values:
+            changed = state | {name: value, "entries": [*{*state, name} - {"other"}]}
+            with pytest.raises(ValueError, match="No valid state of statistics"):
+                ClassStatistics.from_dict(changed)
 
 
 def test_decayed_statistics_have_smaller_weights(data):
@@ -613,7 +600,7 @@ def test_decayed_statistics_have_smaller_weights(data):
         total, ClassStatistics.from_data(X, y, sample_weight=weights)
     )
     for factor in (0, 1.5, np.nan, "a", None, np.array([0.5, 0.5])):
-        with pytest.raises(ValueError, match="factor must be a number above 0 and at"):
+        with pytest.raises(ValueError, match="factor must be a number in"):
             total.decay(factor)
 
 
