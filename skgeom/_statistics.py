@@ -83,7 +83,8 @@ class ClassStatistics:
         :math:`D_i + A_i^\top A_i`, with the diagonals of :math:`D_i`, of shape
         (n_classes, n_features), or blocks of :math:`D_i`, and factors :math:`A_i`, of
         shape (n_classes, r, n_features), not copied if they are C-contiguous in
-        float64. See the :ref:`user guide <structured>`.
+        float64. Objectives equal those of arrays up to rounding; filters equal to 1e-8
+        require ``tol=1e-13``. See the :ref:`user guide <structured>`.
 
     Attributes
     ----------
