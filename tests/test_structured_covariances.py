@@ -7,6 +7,7 @@ from scipy.linalg import block_diag
 from sklearn.base import clone
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, SecondMomentSQFA
+from skgeom.plotting import ClassEllipsesDisplay
 
 
 def structured(n_blocks, size, rank, scale, rng):
@@ -54,13 +55,15 @@ def test_structured_covariances_never_become_an_array(rng):
     for refused in (
         ClassStatistics.to_dict,
         lambda s: s + s,
+        lambda s: s.decay(0.5),
+        ClassEllipsesDisplay.from_statistics,
         GaussianClassifier().fit_statistics,
         SQFA(2, regularization=0).fit_statistics,
         SQFA(2, regularization=np.eye(1040)).fit_statistics,
         SQFA(2, init=np.ones((2, 1040))).fit_statistics,
         SQFA(2, constraint="orthonormal", group_size=1).fit_statistics,
     ):
-        with pytest.raises(ValueError, match="cannot become an array"):
+        with pytest.raises(ValueError, match="cannot be added, decayed"):
             refused(statistics)
 
 

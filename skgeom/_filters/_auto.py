@@ -220,7 +220,7 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
     most = max(MOST_SAMPLES // sum(len(part.classes) for part in parts), 1)
     for part in parts:
         own = part.project(basis.T)
-        sizes = np.minimum(own.counts, most).astype(int)
+        sizes = np.clip(own.counts, 1, most).astype(int)
         draws = [
             mean + rng.standard_normal((size, len(mean))) @ _root(covariance)
             for mean, covariance, size in zip(

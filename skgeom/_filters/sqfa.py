@@ -399,10 +399,8 @@ class SQFA(BaseFilters):
                 "fold, and a selection needs two folds or more. Use at least 2, or one "
                 "ClassStatistics without a list."
             )
-        parts = [
-            checked_statistics(part)
-            for part in (statistics if is_list else [statistics])
-        ]
+        parts = list(map(checked_statistics, statistics if is_list else [statistics]))
+        parts = [part for part in parts if len(part.classes)] or parts[:1]
         all_folds, axes = sum(parts[1:], start=parts[0]), parts[0].axes
         vars(self).pop("feature_names_in_", None)
         if all_folds.feature_names_in_ is not None:

@@ -156,15 +156,18 @@ class StructuredCovariances:
         return self.shape[0]
 
     def __getitem__(self, classes):
+        if isinstance(classes, tuple):
+            return self.__array__()
         return self._with(self._blocks[classes], self._weights[classes])
 
     def __array__(self, dtype=None, copy=None):
         raise ValueError(
             f"Structured covariances of shape {self.shape} cannot become an array. "
+            "Statistics with them cannot be added, decayed, shrunk or saved. "
             "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
             "regularization is a matrix. With more than 1,000 features, regularization "
             "must be positive, init a name, and orthonormal filters without groups. "
-            "For other methods, use the statistics of features, "
+            "In other cases, use the statistics of features, "
             "statistics.project(filters)."
         )
 

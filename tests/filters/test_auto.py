@@ -220,6 +220,10 @@ def test_summaries_of_folds(rng):
         atol=0.1,
     )
     assert sqfa.objective_ == pytest.approx(expected.objective_, rel=0.05)
+    small = ClassStatistics.from_data(X[:3], [0, 1, 2], sample_weight=[0.1] * 3)
+    parts += small, small.of_classes([])
+    again = SQFA(2, random_state=0).fit_statistics(parts)
+    assert again.objective_ == pytest.approx(expected.objective_, rel=0.05)
     given = [part.shrunk(0.5) for part in parts[:1]]
     assert SQFA(2, regularization=0.1).fit_statistics(given[0]).shrinkage_ is None
 
