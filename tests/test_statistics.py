@@ -555,10 +555,8 @@ def test_files_that_are_no_statistics(statistics, tmp_path):
         except ValueError as error:
             assert "is not a complete file of" in str(error)
     np.save(tmp_path / "array.npy", np.ones(3))
-    np.savez(tmp_path / "other.npz", means=np.ones(3))
-    for name in ("array.npy", "other.npz"):
-        with pytest.raises(ValueError, match="is not a complete file of"):
-            ClassStatistics.load(tmp_path / name)
+    with pytest.raises(ValueError, match="is not a complete file of"):
+        ClassStatistics.load(tmp_path / "array.npy")
     with pytest.raises(FileNotFoundError):
         ClassStatistics.load(tmp_path / "none.npz")
     state = statistics.to_dict()
@@ -620,8 +618,6 @@ def test_statistics_of_a_stream_forget(rng):
         SQFA(2).fit_statistics(recent)
     variances = [s.of_classes([1, 0]).covariances[0, 3, 3] for s in (recent, every)]
     assert variances[0] > 22 > 15 > variances[1]  # 25 at the end
-    for _ in range(1100):
-        recent = recent.decay(0.5)
-    assert same_bits(recent + batch, batch)
+    assert same_bits(recent.decay(1e-300) + batch, batch)
     with pytest.raises(ValueError, match=r"classes must be labels .* Remove"):
         batch.of_classes([0, 7])
