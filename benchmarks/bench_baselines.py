@@ -1,12 +1,12 @@
-"""Linear projections side by side: accuracies of their features, and seconds.
+"""Linear projections: accuracy of the features, and fit time.
 
-Half of scikit-learn's digits trains and half tests, divided by the training deviation
-and centred. Each method gives 9 features, which a quadratic discriminant and the three
-nearest neighbours classify::
+scikit-learn's digits are split into halves for training and test, centered, and divided
+by the training standard deviation. Each method computes 9 features, which a quadratic
+discriminant and three nearest neighbors classify::
 
     python benchmarks/bench_baselines.py
 
-It needs scikit-learn 1.8 or newer, for a quadratic discriminant with shrinkage.
+The script requires scikit-learn >= 1.8, for a quadratic discriminant with shrinkage.
 """
 
 import time
@@ -40,7 +40,7 @@ def filters_of_lda(X, y):
 
 
 def filters_of_gapca(X, y):
-    """gaPCA of the second moments of the classes, with noise as SQFA has it."""
+    """gaPCA of the second moments of the classes, regularized like SQFA."""
     moments = ClassStatistics.from_data(X, y).second_moments
     noise = 0.1 * np.eye(X.shape[1])
     return GeometryAwarePCA(N_COMPONENTS).fit(moments + noise).components_

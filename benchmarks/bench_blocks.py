@@ -4,22 +4,22 @@
         [--features 100] [--classes 10] [--axes K] [--rows 100000] [--repeats 3]
         [--folder F]
 
-For each number of samples, Gaussian classes are drawn in blocks and written to a folder
-of .npy files, float32. Then, in turn and in a process of its own each time:
+For each number of samples, the script draws Gaussian classes in blocks and writes them
+to a folder of float32 .npy files. The following jobs run in turn, each in a separate
+process:
 
 - read, multiply: each block is read and multiplied once by its transpose, in double
-  precision, which has to be done at least;
+  precision. This is the minimum work;
 - from_blocks: the statistics of the classes, with ``--axes`` in that many dimensions;
-- the same on a cluster: reading and multiplying on a Dask cluster of two processes, of
-  one thread each;
-- cluster: the statistics, on that cluster;
-- SQFA on it: nine filters, by ``SQFA.fit``, on that cluster.
+- read, multiply on a Dask cluster of two processes with one thread each;
+- cluster: the statistics, on the same cluster;
+- SQFA: nine filters, by ``SQFA.fit``, on the same cluster.
 
-Times are medians in seconds, with their ratios to reading and multiplying on as many
-cores: those of the cluster to that on the cluster. Peaks are those of the
-resident memory of the process, or of the largest worker, in MB. The last line is how
-far the filters of a given regularisation, found on the cluster, are from those of the
-statistics of ``from_blocks``.
+The table contains median times in seconds, the ratio of each time to the time of "read,
+multiply" on the same number of cores, and the peak resident memory in MB of the
+process, or of the largest worker. The last line is the largest difference between
+filters computed on the cluster and filters computed from the statistics of
+``from_blocks``, for a fixed regularization.
 """
 
 import argparse
@@ -153,7 +153,7 @@ def in_a_new_process(function, *arguments):
 
 
 def compare(folder, n_axes, repeats):
-    """Median seconds and largest peak of each job, and the gap between filters."""
+    """Median seconds and largest peak of each job, and the difference of filters."""
     jobs = {
         ONE_PROCESS: (measured, read_and_multiply, folder),
         "from_blocks": (measured, statistics_of_blocks, folder, n_axes),
@@ -178,7 +178,7 @@ def compare(folder, n_axes, repeats):
     equal = np.array_equal(statistics.covariances, from_cluster.covariances)
     gap = np.nan
     if n_axes is None:
-        # Statistics alone cannot tell the automatic noise.
+        # The automatic regularization requires samples.
         same = partial(filters_on_a_cluster, regularization=NOISE)
         _, _, of_blocks = in_a_new_process(on_a_cluster, folder, same)
         model = filters(regularization=NOISE).fit_statistics(statistics.shrunk())

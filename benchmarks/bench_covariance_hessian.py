@@ -1,8 +1,8 @@
-"""Seconds of the input Hessian of a network, and of autograd sample by sample::
+"""Time of the input Hessian of a network, compared with per-sample autograd::
 
     python benchmarks/bench_covariance_hessian.py
 
-The tables of the paper are in benchmarks/papers/hartoyo.py.
+benchmarks/papers/hartoyo.py computes the tables of the paper.
 """
 
 import time

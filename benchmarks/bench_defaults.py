@@ -3,13 +3,13 @@
     python -m benchmarks.bench_defaults [--defaults] [--only TEXT]
                                         [--results FILE] [--write FOLDER]
 
-Every estimator is fitted to every problem of benchmarks/suite.py with default
-parameters except for the number of components. Estimators of skgeom are fitted once
-more with the best values of a small grid, found by a cross-validation of the training
-samples, unless ``--defaults`` is given. Tables are standardized, other data are not.
-Four problems run at once, with one thread each; the two largest run at the end, alone.
-Finished rows are kept in FILE (JSON lines), so that an interrupted run continues.
-``--write doc/results`` writes the tables of the documentation.
+The script fits every estimator to every problem of benchmarks/suite.py with default
+parameters, except for the number of components. Unless ``--defaults`` is given,
+estimators of skgeom are also fitted with the best values of a small grid, selected by
+cross-validation on the training samples. Tables are standardized; other data are not.
+Four problems run in parallel with one thread each; the two largest problems run at the
+end, one after the other. FILE (JSON lines) stores finished rows, so that an interrupted
+run continues. ``--write doc/results`` writes the tables of the documentation.
 """
 
 import argparse
@@ -62,7 +62,7 @@ from skgeom import (
 
 @dataclass(frozen=True)
 class Contestant:
-    """An estimator for k components, and a search of its own on samples X."""
+    """An estimator for k components, and a function of samples X that tunes it."""
 
     make: Callable
     search: Callable | None = None
@@ -79,7 +79,7 @@ def two_classes(problem):
 
 
 def full_covariances(problem):
-    """Whether every class has samples enough for a covariance of its own."""
+    """Whether each class has enough samples for a covariance."""
     train, _ = problem.splits[0]
     return np.bincount(problem.y[train]).min() > problem.X.shape[1]
 
@@ -90,7 +90,7 @@ def by_grid(estimator, grid):
 
 
 def search_filters(filters):
-    """A search over sigma^2, from .001 to 10 times the mean variance."""
+    """A grid search over sigma^2, from 0.001 to 10 times the mean variance."""
 
     def search(k, X):
         name = type(filters).__name__.lower()
@@ -173,7 +173,7 @@ ALONE = 30_000  # training samples from which on a problem runs alone, on all co
 
 
 def scores(model, X, y):
-    """What is reported of a fitted model on test samples."""
+    """Reported scores of a fitted model on test samples."""
     predicted = model.predict(X)
     row = {
         "accuracy": accuracy_score(y, predicted),
@@ -203,7 +203,7 @@ def mean_scores(problem, make, n_threads):
 
 
 def makers(problem, contestants):
-    """Methods that fit the problem, whether searched, and what makes each for X."""
+    """Methods that fit the problem, whether they are tuned, and a factory for X."""
     n_train = len(problem.splits[0][0])
     k = max(2, min(len(np.unique(problem.y)) - 1, problem.X.shape[1]))
     is_large = n_train > SEARCHED[0] or problem.X.shape[1] > SEARCHED[1]
@@ -231,7 +231,7 @@ def makers(problem, contestants):
 
 
 def run_problem(kind, part, problem, known, file, searches, n_threads):
-    """Fit what is not known yet; a line of ``file`` for each row."""
+    """Fit the missing rows; append a line to ``file`` for each row."""
     contestants = {"vectors": VECTORS, "matrices": MATRICES}[kind]
     for method, is_searched, make in makers(problem, contestants):
         key = [kind, part, problem.name, method, is_searched]
@@ -278,14 +278,14 @@ def cell(row, score):
 
 
 def short(number):
-    """A number without the zero before its point, so that tables fit a page."""
+    """A number without the zero before its decimal point, for narrow tables."""
     return (
         number.replace("0.", ".", 1) if number.lstrip("+-").startswith("0.") else number
     )
 
 
 def score_table(results, kind, part, score, searched_too):
-    """A row for each problem, a column for each method; in brackets its own search."""
+    """A row for each problem, a column for each method; tuned scores in brackets."""
     methods = {"vectors": VECTORS, "matrices": MATRICES}[kind]
     problems = dict.fromkeys(key[2] for key in results if key[:2] == (kind, part))
     rows = []
@@ -305,7 +305,7 @@ def score_table(results, kind, part, score, searched_too):
 
 
 def summary(results, kind, part, score, searched_too):
-    """Mean rank, distance to the best baseline and to the own search."""
+    """Mean rank, and differences from the best baseline and the tuned method."""
     methods = {"vectors": VECTORS, "matrices": MATRICES}[kind]
     problems = dict.fromkeys(key[2] for key in results if key[:2] == (kind, part))
     ranks, behind_plain, behind_search = ({m: [] for m in methods} for _ in range(3))
@@ -347,7 +347,7 @@ def summary(results, kind, part, score, searched_too):
 
 
 def folded(table):
-    """A table that is seen when its title is clicked."""
+    """A table in a dropdown."""
     first, rest = table.split("\n", 1)
     title = first.removeprefix(".. csv-table:: ")
     return f".. dropdown:: {title}\n\n" + indent(f".. csv-table::\n{rest}", "   ")

@@ -1,17 +1,17 @@
-"""Each family on arrays of torch beside numpy: seconds, ratios, and what is reached.
+"""Time and results of each family of estimators with PyTorch, compared with NumPy.
 
-Run it with nothing else on the machine::
+Run the script on an otherwise idle machine::
 
     SKGEOM_DATA=folder python benchmarks/bench_devices.py
     SKGEOM_DATA=folder python benchmarks/bench_devices.py --device cuda
 
-The rows are those of ``devices_filters.py``, ``devices_kernel.py`` and
-``devices_lvq.py``; ``--only filters`` names some of them. Samples are on the device
-before the clock starts; seconds are medians, of both in turn, after a warm-up. The
-ratio is how many times faster the device is. MNIST, ETH-80 and BCI data are looked for
-in the folder ``SKGEOM_DATA``; rows of other data that are missing are left out, with
-the reason. Where the peer package sqfa is installed, it has a row, in which both
-columns are its own: on the host, and on the device.
+``devices_filters.py``, ``devices_kernel.py`` and ``devices_lvq.py`` define the rows;
+``--only filters`` selects some of them. Samples are copied to the device before the
+measurement. Times are medians of alternating runs after a warm-up, and the ratio is the
+time with NumPy divided by the time on the device. MNIST, ETH-80 and BCI data are read
+from the folder ``SKGEOM_DATA``; if data are missing, their rows are skipped with a
+message. If the package sqfa is installed, one row compares its time in CPU memory and
+on the device.
 """
 
 import argparse

@@ -4,14 +4,14 @@
     python -m benchmarks.bench_distances
 
 ``REGIMES`` are Gaussian classes in twelve dimensions, with 100 training samples and 500
-test samples for each class, that differ from the regime "means and covariances" in one
-property each; five seeds. The tables are those of ``bench_external.py``,
-with three folds. Each distance learns two and four filters, at most one less than
+test samples for each class and five seeds. Each regime differs from the regime "means
+and covariances" in one property. The tables are defined in ``bench_external.py``; each
+table has three folds. Each distance learns two and four filters, at most one less than
 the features, with default parameters (``"wasserstein"``: orthonormal filters), and
 classifiers are fitted to the filtered training samples. The command writes mean
 accuracies of :class:`skgeom.GaussianClassifier` (``doc/results/distances.csv``), and
-ranks and paired differences from the default distance, with their standard errors over
-the regimes or over the tables (``doc/results/distances_ranks.csv``).
+ranks and paired differences from the default distance, with standard errors over the
+regimes or over the tables (``doc/results/distances_ranks.csv``).
 """
 
 import time

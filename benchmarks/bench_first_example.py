@@ -2,9 +2,10 @@
 
     python -m benchmarks.bench_first_example
 
-writes ``doc/results/first_example.csv``: test accuracies on MNIST, 60,000 training
-images and 10,000 test images, of a Gaussian classifier. Parameters are defaults, except
-for the row whose regularization is selected by 10,000 of the training images.
+The command writes ``doc/results/first_example.csv``: test accuracies of a Gaussian
+classifier on MNIST, with 60,000 training images and 10,000 test images. Parameters are
+defaults, except for the row whose regularization is selected with 10,000 of the
+training images.
 """
 
 import csv

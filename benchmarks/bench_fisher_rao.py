@@ -1,12 +1,12 @@
-"""The Fisher-Rao distance itself as the objective of filters, beside its lower bound.
+"""The exact Fisher-Rao distance as the objective of filters, and its lower bound.
 
     python -m benchmarks.bench_fisher_rao [--repeats 3]
 
-For each data set and number of filters: the mean distance that the filters of each
-objective reach, in the bound and exactly; the largest angle between the two spans; the
-accuracy of a Gaussian classifier on test samples; and medians of the seconds of the
-processor of interleaved fits, with their ratio. The noise is the automatic one of the
-bound, for both.
+For each data set and number of filters, the table contains the mean of the bound and of
+the exact distance for the filters of each objective, the largest angle between the
+spans of both sets of filters, the accuracy of a Gaussian classifier on test samples,
+and median processor times of interleaved fits with their ratio. Both objectives use the
+regularization that is selected for the bound.
 """
 
 import argparse
@@ -94,7 +94,7 @@ def main():
 
 
 def mean_distance(sqfa, distance):
-    """The mean by some distance of the features of a fitted estimator, with noise."""
+    """Mean distance of the features of a fitted estimator, regularized."""
     statistics, noise = sqfa.statistics_, sqfa.regularization_
     noise = noise * np.eye(statistics.n_features)
     kind = find_distance(distance, DISTANCES)

@@ -2,10 +2,11 @@
 
     python benchmarks/bench_gaussian.py
 
-The shrinkage of GaussianClassifier is selected with other candidates, temperatures and
-numbers of held-out samples: accuracy in five stratified folds, three seeds. bayes_error
-is computed with other numbers of sets and directions: relative standard error, and
-deviation from a value with a tolerance of 1e-3.
+For GaussianClassifier, the script selects the shrinkage with different candidates,
+temperatures and numbers of held-out samples, and prints the accuracy in five stratified
+folds with three seeds. For bayes_error, it compares different numbers of sets and
+directions: the relative standard error, and the deviation from a value with a tolerance
+of 1e-3.
 """
 
 import time

@@ -1,15 +1,15 @@
-"""How time and memory of a fit grow, beside the plain alternatives, as log-log plots.
+"""Time and memory of a fit against the size of the data, compared with baselines.
 
     python -m benchmarks.bench_growth [--results FILE] [--write FOLDER] [--only TEXT]
 
-Each estimator, as it comes, is fitted to made data of growing size: more samples,
-features or classes of vectors, and more SPD matrices, channels or prototypes. Every fit
-has a process of its own, which fits the smallest size first, so that nothing is
-imported or started within the time. A method goes no further once a fit takes longer
-than fifteen seconds. Memory is what the process needs on top of the data (Linux only).
-Finished rows are kept in FILE (JSON lines), so that an interrupted run goes on where it
-was. ``--write doc/results`` writes the figures and the table of the documentation.
-Run it with nothing else on the machine.
+Each estimator, with default parameters, is fitted to synthetic data of growing size:
+more samples, features or classes of vectors, and more SPD matrices, channels or
+prototypes. Each fit runs in a separate process, which first fits the smallest size, so
+that the time does not include imports. After a fit that takes longer than fifteen
+seconds, larger sizes are skipped. Memory is the peak memory of the process minus the
+memory of the data (Linux only). FILE (JSON lines) stores finished rows, so that an
+interrupted run continues. ``--write doc/results`` writes the figures and the table of
+the documentation. Run the script on an otherwise idle machine.
 """
 
 import argparse
@@ -44,17 +44,17 @@ from skgeom import (
 )
 from skgeom.datasets import make_spd_classes
 
-# A method goes no further after a fit that takes longer, in seconds.
+# After a fit that takes longer (seconds), larger sizes are skipped.
 LIMIT = 15
-# Shorter fits are repeated, up to so many seconds in all.
+# Shorter fits are repeated until their total time reaches this value (seconds).
 ENOUGH = 2
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Fits of growing size. ``make`` draws the data, and ``methods`` is given the size.
+    """Fits of growing size. ``make`` draws the data; ``methods`` depends on the size.
 
-    The methods of ``plain`` are the alternatives.
+    ``plain`` contains the baselines.
     """
 
     label: str
@@ -65,7 +65,7 @@ class Panel:
 
 
 def vectors(n_samples, n_features, n_classes):
-    """Gaussian classes that differ in their means and in some directions of spread."""
+    """Gaussian classes that differ in their means and in some variances."""
     rng = np.random.default_rng(0)
     deviations = np.arange(1, n_features + 1) ** -0.5
     y = np.arange(n_samples) % n_classes
@@ -192,7 +192,7 @@ def forget_peak():
 
 
 def measure(panel, method, size):
-    """Median seconds of a fit, and the memory of one in MB, None where not known."""
+    """Median seconds of a fit, and its memory in MB, or None if unknown."""
     panel = PANELS[panel]
     make = (panel.methods | panel.plain)[method]
     warnings.simplefilter("ignore")
@@ -244,7 +244,7 @@ def in_own_process(*key):
 
 
 def curve(results, panel, method, what):
-    """Sizes and values of a method, those that were measured."""
+    """Measured sizes and values of a method."""
     points = [
         (size, results[panel, method, size][what])
         for size in PANELS[panel].sizes
@@ -287,7 +287,7 @@ def draw(results, panels, file):
 
 
 def power(sizes, values):
-    """How values grow with the size, by the slope in logarithms of the last three."""
+    """Exponent of the growth, from the last three points in logarithms."""
     if len(sizes) < 3:
         return ""
     slope, _ = np.polyfit(np.log(sizes[-3:]), np.log(np.maximum(values[-3:], 1e-9)), 1)

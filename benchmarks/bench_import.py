@@ -1,10 +1,11 @@
-"""Time of ``import skgeom``, beside the parts of scikit-learn that it is close to.
+"""Time of ``import skgeom``, compared with related modules of scikit-learn.
 
     python -m benchmarks.bench_import [--repeats 15] [--against CHECKOUT]
 
-Each import is a process of its own; they take turns. pymanopt is imported only for its
-optimisers. It imports torch, JAX and TensorFlow: so the python of an environment that
-has them tells most. ``--against`` measures another version of skgeom as well.
+Each import runs in a separate process, in turn. skgeom imports pymanopt only for its
+optimizers, because pymanopt imports PyTorch, JAX and TensorFlow if they are installed:
+run the script in an environment with these packages. ``--against`` also measures a
+different version of skgeom.
 """
 
 import argparse

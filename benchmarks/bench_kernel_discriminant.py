@@ -1,16 +1,18 @@
-"""Kernel discriminant analysis, scikit-kda, kfda and SVC: seconds, memory, accuracy.
+"""Kernel discriminant analysis, scikit-kda, kfda and SVC: time, memory, accuracy.
 
-All methods of a table run in one process, in turn; medians are printed, and ratios. Run
-it with nothing else on the machine::
+All methods of a table run in one process, in turn; the tables contain medians and
+ratios.
+Run the script on an otherwise idle machine::
 
     python -m benchmarks.bench_kernel_discriminant solvers peers svc one-thread auto
     python -m benchmarks.bench_kernel_discriminant small sizes
     python -m benchmarks.bench_kernel_discriminant mnist blocks million
 
-The data are those of ``mnist.npz``, with arrays ``X``, ``y`` and ``n_train``, in the
-folder ``SKGEOM_DATA``; images of 0 to 1. The peers need ``pip install scikit-kda kfda``
-and are left out where they are missing, or fail. ``mnist`` runs each size in a process
-of its own, to measure its peak memory.
+The data are read from ``mnist.npz`` in the folder ``SKGEOM_DATA``, with the arrays
+``X``, ``y`` and ``n_train``; pixels are scaled to values from 0 to 1. The compared
+packages are installed by ``pip install scikit-kda kfda`` and are skipped if they are
+missing or fail. ``mnist`` runs each size in a separate process to measure the peak
+memory.
 """
 
 import argparse
@@ -63,7 +65,7 @@ def interleaved(jobs, repeats):
 
 
 def table(title, jobs, repeats, reference, test):
-    """Print seconds, what multiple of the reference they are, and test accuracy.
+    """Print seconds, the ratio to the reference, and test accuracy.
 
     Returns the last result of each job.
     """
@@ -190,7 +192,7 @@ def load_small(n, n_test=2007):
 
 
 def compare_small(repeats, n=7291):
-    """The defaults on as many images, of as many pixels, as USPS has."""
+    """The defaults with the numbers of images and pixels of USPS."""
     X, y, *test = load_small(n)
     grid = {"C": [0.1, 1, 10, 100]}
     jobs = {
@@ -208,7 +210,7 @@ def compare_small(repeats, n=7291):
 
 
 def compare_sizes(repeats):
-    """How many plain fits the choice of the regularisation takes."""
+    """Time of the selection of the regularization, in units of a plain fit."""
     for n in (300, 1000, 2000, 3500, 5000, 7291, 10_000):
         X, y, *test = load_small(n)
         jobs = {
@@ -243,7 +245,7 @@ def compare_blocks(repeats, n=60_000, n_blocks=60):
 
 
 def compare_million(repeats):
-    """A million samples of 20 features, by the defaults."""
+    """A million samples of 20 features, with default parameters."""
     problem = gaussians(1_100_000, seed=0)
     X, y, test = problem.X, problem.y, slice(1_000_000, 1_050_000)
     jobs = {
@@ -258,7 +260,7 @@ def compare_million(repeats):
 
 
 def fit_mnist(n, n_landmarks, regularization):
-    """Print one line, for one size, in a process that does nothing else."""
+    """Print one line, for one size, in a separate process."""
     X, y, *test = load(n, np.float32)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     kda = KernelDiscriminantAnalysis(
@@ -297,7 +299,7 @@ def scale_mnist(n_landmarks, regularization):
 
 
 def choice_sets():
-    """Data to choose for: small tables are scaled, images are as they are."""
+    """Data for the selection: small tables are scaled, images are not."""
     for load_one in (load_iris, load_wine, load_breast_cancer):
         X, y = load_one(return_X_y=True)
         yield load_one.__name__[5:], StandardScaler().fit_transform(X), y
@@ -307,7 +309,7 @@ def choice_sets():
 
 
 def compare_auto(repeats):
-    """Accuracy and log-loss in folds: of 1e-3, by left-out samples, best of a grid."""
+    """Accuracy and log-loss of 1e-3, leave-one-out selection, and a grid search."""
     print("\nfive-fold accuracy, log-loss, and seconds of a fit")
     for name, X, y in choice_sets():
         folds = StratifiedKFold(5, shuffle=True, random_state=0)

@@ -1,13 +1,14 @@
-r"""Nonlinear filters: kernel principal components by landmarks, and SQFA on them.
+"""Nonlinear filters: kernel principal components of landmarks, and SQFA.
 
     python -m benchmarks.bench_kernel_features [--sizes 2000/1000] [--repeats 3]
 
-MNIST, all 60,000 images, nine filters. For each size, q landmarks and p components, the
-rows are SQFA with the Hellinger distance and its automatic noise, the Fisher-Rao bound
-likewise, and the Hellinger distance with a hundredth of that noise; 0/784 stands for
-the pixels. Reported are the accuracy of a Gaussian classifier of the filters on the
-test images, the medians of the seconds of all fits together (components, filters,
-classifier) and of the processor, and the peak of the memory of the process so far.
+The data are all 60,000 images of MNIST, with nine filters. For each size (q landmarks
+and p components; 0/784 are the pixels), the rows are SQFA with the Hellinger distance
+and the automatic regularization, with the Fisher-Rao bound and the automatic
+regularization, and with the Hellinger distance and a hundredth of the automatic
+regularization. The table contains the accuracy of a Gaussian classifier of the filter
+outputs on the test images, the median wall-clock and processor times of all fits
+together (components, filters, classifier), and the peak memory of the process so far.
 """
 
 import argparse

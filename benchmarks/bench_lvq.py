@@ -1,10 +1,10 @@
-"""Learning vector quantisation of SPD matrices: plain loops, solvers and metrics.
+"""Learning vector quantization of SPD matrices: plain loops, solvers and metrics.
 
     python benchmarks/bench_lvq.py fits|speed|solvers|metrics [--data FOLDER]
 
-``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a and of ETH-80. The tables of
-the paper are in benchmarks/papers. ``fits --against CHECKOUT`` measures another version
-of skgeom as well, in turn with this one.
+``FOLDER`` (or SKGEOM_DATA) contains the matrices of BCI IV 2a and of ETH-80.
+benchmarks/papers computes the tables of the paper. ``fits --against CHECKOUT`` also
+measures a different version of skgeom, in turn with this version.
 """
 
 import argparse
@@ -133,7 +133,7 @@ FITS = {
         SEEDS,
         PLRSQ(6, metric="riemann", random_state=0),
     ),
-    "ETH-80, sigma2 learnt": (
+    "ETH-80, sigma2 learned": (
         lambda folder, seed: load_eth(folder, 8, seed),
         [0],
         PLRSQ(6, metric="riemann", sigma2="learn", random_state=0),
@@ -182,7 +182,7 @@ def fit_once(folder, name):
 
 
 def fits(folder, against=None, repeats=5):
-    """Fits with the affine-invariant metric, in processes of their own."""
+    """Fits with the affine-invariant metric, in separate processes."""
     checkouts = [Path(__file__).parents[1], *([against] if against else [])]
     print("problem: median seconds, eigenproblems, iterations, cost, accuracy, kappa")
     for name in FITS:
@@ -245,7 +245,7 @@ def solvers(folder):
 
 
 def metrics(folder):
-    """Defaults with each metric, in turn; ratios are of times, to that of "riemann"."""
+    """Default parameters with each metric, in turn; times relative to "riemann"."""
     problems = {
         "ETH-80, 8 categories, 6 prototypes": (
             [load_eth(folder, 8, s) for s in SEEDS],

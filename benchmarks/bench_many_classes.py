@@ -1,18 +1,20 @@
-"""SQFA with many classes: time, objective and memory as their number grows.
+"""SQFA with many classes: time, objective and memory against the number of classes.
 
-Two parts. Run them with nothing else on the machine::
+Run both parts on an otherwise idle machine::
 
     python benchmarks/bench_many_classes.py growth          # 10 to 1,000 classes
     python benchmarks/bench_many_classes.py embeddings      # 1,000 x 2,048
 
-``growth`` fits 8 filters to exact statistics of 64 features, of two kinds of classes,
+``growth`` fits 8 filters to exact statistics of 64 features, for two kinds of classes,
 and prints the exponent of the time in the number of classes, fitted to the medians. The
-objective is that of all pairs. Beside it is what a search on all pairs reaches, up to
-``--all-pairs`` classes, and the time of LDA on 50 samples of each class.
+objective is the mean over all pairs. For up to ``--all-pairs`` classes, the table also
+contains the objective of an optimization on all pairs, and the time of LDA on 50
+samples of each class.
 
-``embeddings`` draws samples of classes of 2,048 features block by block, keeps the
-statistics along the leading principal axes, and fits 16 filters. ``--all-pairs`` prints
-what a search on all pairs reaches; it takes long with 1,000 classes.
+``embeddings`` draws samples of classes of 2,048 features in blocks, computes the
+statistics along the leading principal axes, and fits 16 filters. ``--all-pairs`` also
+prints the objective of an optimization on all pairs, which takes long with 1,000
+classes.
 """
 
 import argparse
@@ -31,7 +33,7 @@ from skgeom.objectives import _pairwise
 
 
 def on_all_pairs(job):
-    """The result of a job without samples of pairs."""
+    """The result of a job that uses all pairs instead of samples of pairs."""
     with mock.patch.object(_pairwise, "FEW_PAIRS", np.inf):
         return job()
 
@@ -39,7 +41,7 @@ def on_all_pairs(job):
 def common_factors(n_classes, n_features=64):
     """Classes whose means, and variances, differ along a few common axes.
 
-    Searches from different starts end in different optima.
+    Optimizations from different initializations end in different optima.
     """
     rng = np.random.default_rng(0)
     deviations, shifts, scales = factors(rng, n_classes, n_features)
@@ -135,7 +137,7 @@ def compare_embeddings(n_classes, n_features, n_axes, all_pairs):
 
 
 class Clock:
-    """Prints the seconds since it was last asked."""
+    """Prints the seconds since its last call."""
 
     def __init__(self):
         self.total, self._last = 0.0, time.perf_counter()

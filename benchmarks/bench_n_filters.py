@@ -1,15 +1,15 @@
-"""How many filters? Rules for their number, and the error that each leads to.
+"""Rules for the number of filters, and the test accuracy of each rule.
 
     python -m benchmarks.bench_n_filters [--part choose|report] [--distance NAME]
 
-For each problem on vectors of benchmarks/suite.py of up to ``--most`` training samples,
-the filters of SQFA are learnt in groups, twice as many as the simple rule selects. A
-Gaussian classifier is cross-validated with the leading filters. The rules: the simple
-rule, one less than the number of classes and at least two, with filters learnt together
-or in groups; the fewest filters within one standard error of the lowest error; the
-filters with the lowest error; and the fewest filters whose Bayes error is at most 1.1
-times the Bayes error of all. The table contains the accuracy on the test samples, and
-the mean number of filters in brackets.
+For each problem on vectors of benchmarks/suite.py with up to ``--most`` training
+samples, filters of SQFA are learned in groups, twice as many as the simple rule
+selects. A Gaussian classifier is cross-validated with the leading filters. The rules
+are: the simple rule, one less than the number of classes and at least two, with filters
+learned together or in groups; the fewest filters within one standard error of the
+lowest error; the filters with the lowest error; and the fewest filters whose Bayes
+error is at most 1.1 times the Bayes error of all filters. The table contains the
+accuracy on the test samples, and the mean number of filters in brackets.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def component_errors(sqfa, X, y, cv):
 
 
 def numbers_by_rule(plain, numbers, errors, bayes_errors):
-    """The number of filters of each rule, for filters that are learnt in groups."""
+    """The number of filters of each rule, for filters learned in groups."""
     means = errors.mean(axis=1)
     best = means.argmin()
     # L. Breiman, J. Friedman, C. Stone and R. Olshen, "Classification and Regression

@@ -1,9 +1,9 @@
-"""RiemannianLBFGS beside pymanopt's first-order optimisers: evaluations and accuracy.
+"""RiemannianLBFGS compared with pymanopt's optimizers: evaluations and accuracy.
 
-An evaluation is a point at which the cost or the gradient was asked for, counted in the
-cost and in the gradient themselves. Counted are those until the cost is within 1e-8 of
-the known minimum, relatively; medians over random starts. The table is printed as
-reStructuredText, and the page "Optimisation" of the user guide shows it::
+An evaluation is a point at which the optimizer requests the cost or the gradient. The
+script counts the evaluations until the relative error of the cost is below 1e-8, and
+prints
+medians over random initializations as a reStructuredText table::
 
     python benchmarks/bench_optimizers.py
 """
@@ -139,11 +139,11 @@ PROBLEMS = {
 
 
 class GoalReached(Exception):
-    """Raised when a cost is as low as asked for."""
+    """Raised when the cost reaches the goal."""
 
 
 def count(make_optimizer, problem):
-    """Evaluations until the accuracy is reached; infinite if it is not."""
+    """Evaluations until the accuracy is reached; infinite if it is not reached."""
     points = set()
     goal = problem.minimum + ACCURACY * abs(problem.minimum)
 
@@ -170,7 +170,7 @@ def count(make_optimizer, problem):
 
 
 def final_error(problem):
-    """Relative error of the cost where RiemannianLBFGS ends by itself."""
+    """Relative error of the cost at which RiemannianLBFGS stops."""
     numpy_function = pymanopt.function.numpy(problem.manifold)
     plain = pymanopt.Problem(
         problem.manifold,
@@ -182,7 +182,7 @@ def final_error(problem):
 
 
 def measure(make_problem, n_starts):
-    """One row of the table: everything but the name."""
+    """One row of the table, without the name."""
     problems = [make_problem(np.random.default_rng(seed)) for seed in range(n_starts)]
     medians = [
         statistics.median(count(make, problem) for problem in problems)

@@ -1,13 +1,13 @@
-"""Filters of data of unusual shapes: few samples of many features, and a million.
+"""Filters for few samples of many features, and for a million samples.
 
-    python -m benchmarks.bench_shapes wide     # beside PCA on the same samples
-    python -m benchmarks.bench_shapes long     # beside the statistics of the samples
-    python -m benchmarks.bench_shapes linear   # other linear methods, on few samples
+    python -m benchmarks.bench_shapes wide     # compared with PCA of the same samples
+    python -m benchmarks.bench_shapes long     # compared with the statistics
+    python -m benchmarks.bench_shapes linear   # different linear methods, few samples
 
-Medians of ``--repeats`` interleaved fits after a first one, with the time of the
-processor, the ratio to the reference in the first row, the peak of the memory that
-numpy takes beside the data, and the objective or score that is reached. OMP_NUM_THREADS
-sets the threads.
+The table contains medians of ``--repeats`` interleaved fits after a warm-up: wall-clock
+and processor time, the ratio to the reference in the first row, the peak memory that
+NumPy allocates in addition to the data, and the objective or score. OMP_NUM_THREADS
+sets the number of threads.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def wide_samples(n_samples, n_features, n_classes=5):
 
 
 def reached(model):
-    """The figure of merit that a model has, if any."""
+    """The objective or score of a model, if any."""
     for name in ("best_score_", "objective_"):
         if hasattr(model, name):
             return f"{name} {getattr(model, name):.6f}"
@@ -69,7 +69,7 @@ def peak_of(job):
 
 
 def table(title, jobs, repeats):
-    """Fit all in turn, and print a row for each; the first one is the reference."""
+    """Fit all models in turn, and print a row for each; the first is the reference."""
     print(f"\n{title}")
     print(f"{'':<34} {'seconds':>9} {'cpu':>8} {'ratio':>8} {'peak MB':>9}")
     seconds, cpu = ({name: [] for name in jobs} for _ in range(2))

@@ -1,21 +1,22 @@
-"""SQFA beside the package sqfa, LDA and PCA: seconds, memory, objective, accuracy.
+"""SQFA compared with the package sqfa, LDA and PCA: time, memory, objective, accuracy.
 
-All methods run in one process, in turn, several times; medians are printed, and ratios.
-Run it with nothing else on the machine::
+All methods run in one process, in turn and several times; the tables contain medians
+and
+ratios. Run the script on an otherwise idle machine::
 
     python benchmarks/bench_sqfa.py                            # scikit-learn's digits
     python benchmarks/bench_sqfa.py --data mnist.npz           # X, y, n_train
     OMP_NUM_THREADS=2 python benchmarks/bench_sqfa.py --data mnist.npz
 
-``OMP_NUM_THREADS`` sets the number of cores for all of them. For each regularisation,
-lines that begin with "|" say where the time of a fit of ours goes: the searches by the
-number of features, with their evaluations, and all else.
+``OMP_NUM_THREADS`` sets the number of cores for all methods. For each regularization,
+lines that begin with "|" divide the time of a fit of skgeom into optimizations, by
+number of features and with their evaluations, and the remaining time.
 
-The peer is whatever version of sqfa is installed: that of the extra ``bench`` (first a
-CPU build of torch) or its newest source. It is left out where it is missing. ``--data``
-names a file with the arrays ``X``, whose first axis are the samples, ``y``, and
-``n_train``, the number of leading samples that train. A bare name is looked for in the
-folder ``SKGEOM_DATA`` as well.
+The installed version of sqfa is measured: the version of the extra ``bench`` (install a
+CPU build of torch first) or the newest source. Without sqfa, its rows are skipped.
+``--data`` names a file with the arrays ``X``, whose first axis contains the samples,
+``y``, and ``n_train``, the number of leading samples for training. A file name without
+a folder is also looked up in ``SKGEOM_DATA``.
 """
 
 import argparse
@@ -41,7 +42,7 @@ _coarse_to_fine_minimize = _coarse_to_fine.minimize
 
 
 def extra_memory(job):
-    """Largest memory, in MB, that Python and numpy held beside what was there."""
+    """Largest memory, in MB, that Python and NumPy allocated during a job."""
     tracemalloc.start()
     job()
     peak = tracemalloc.get_traced_memory()[1]
@@ -50,7 +51,7 @@ def extra_memory(job):
 
 
 def profile(job):
-    """Where the time of a fit goes, in a line."""
+    """One line with the parts of the time of a fit."""
     searches = {}  # number of features: number of searches, evaluations, seconds
 
     def minimize(cost, manifold, start, **options):

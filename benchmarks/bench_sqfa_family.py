@@ -1,16 +1,18 @@
-"""The SQFA family compared with its peers: many classes, different distances.
+"""SQFA and its variants compared with the package sqfa: classes and distances.
 
-Medians, ratios, and the objective reached. Run it with nothing else on the machine::
+The tables contain medians, ratios, and objectives. Run the script on an otherwise idle
+machine::
 
     python benchmarks/bench_sqfa_family.py --data mnist.npz
 
-The accuracies of all methods on MNIST are in benchmarks/papers/sqfa_digits.py.
+benchmarks/papers/sqfa_digits.py computes the accuracies of all methods on MNIST.
 
-It compares fits from given class statistics: of the training data of ``--data``
-(10 classes x 784 for MNIST); of 41 speeds of a moving texture, 450 features, with
-filters in pairs from several starts; and of 100 classes of 512 features. But for the
-pairs, both begin at the principal axes. The peer is the version of sqfa that is
-installed: by the extra ``bench`` (first a CPU build of torch), or its newest source.
+The script fits filters to given class statistics: of the training data of ``--data``
+(10 classes x 784 for MNIST); of 41 speeds of a moving texture with 450 features, with
+filters in pairs and several initializations; and of 100 classes of 512 features. Except
+for the pairs, both packages start from the principal axes. The installed version of
+sqfa is measured: the version of the extra ``bench`` (install a CPU build of torch
+first) or the newest source.
 """
 
 import argparse
@@ -30,7 +32,7 @@ def moving_textures(n_speeds=41, n_positions=30, n_frames=15):
 
     The texture has a Gaussian correlation over 1.5 pixels, and a window in space and
     time; the speeds are -2 to 2 pixels a frame. All class means are zero, and the
-    total variance is 1, as of videos of normalised contrast, with a little noise.
+    total variance is 1, as for videos of normalized contrast, plus weak noise.
     """
     position, frame = (
         array.ravel()
@@ -50,7 +52,7 @@ def moving_textures(n_speeds=41, n_positions=30, n_frames=15):
 
 
 def many_classes(n_classes=100, n_features=512):
-    """Classes with a common falling spectrum, own means and own leading directions."""
+    """Classes with a common decreasing spectrum, and different leading directions."""
     rng = np.random.default_rng(0)
     deviations = np.arange(1, n_features + 1) ** -0.5
     means = rng.normal(size=(n_classes, n_features)) * deviations

@@ -1,25 +1,33 @@
-"""SPD classifiers across days and subjects, compared with pyRiemann's transfer.
+"""SPD classifiers across sessions and subjects, compared with pyRiemann's transfer.
 
     python benchmarks/bench_transfer.py PART [--data FOLDER]
 
-The parts are accuracy, online, window, strength, relevance, checks, constants, within
-and labels.
+PART is accuracy, online, window, strength, relevance, checks, constants, within or
+labels.
 
-``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4, and of SSVEP
-(eeg_ssvep.npz). No method gets a label of the new domain. "Days" trains on the first
-day of a subject and tests on the second; "people" trains on the other three subjects
-and tests on both days of the fourth, each by itself. A domain is a day, or a run of 48
-trials. Rows named "C by cross-validation" select C of logistic regression with folds
-that leave out whole subjects, or whole runs if there is one training subject.
-``accuracy`` gives the new matrices all at once, ``online`` one after another, and
-``window`` compares windows of the running mean on halves of the first days only.
-``strength`` compares values of prior_strength across people, ``relevance`` those of
-relevance, also from the second day to the first and on simulations, and ``checks``
-compares each subject with and without adaptation, for equal and unequal classes;
-``constants`` compares candidates of the shrinkage, numbers of folds, and where
-expectation maximization stops.
-``within`` tests labels of the second day. ``labels`` adds the first labeled trials of
-each class of the new day to the training (``doc/results/transfer_labels.csv``).
+``FOLDER`` (or SKGEOM_DATA) contains the matrices of BCI IV 2a, subjects 1 to 4, and of
+SSVEP (eeg_ssvep.npz). No method uses labels of the new domain. "Days" trains on the
+first day of a subject and tests on the second day; "people" trains on three subjects
+and tests on each day of the fourth subject separately. A domain is a day, or a run of
+48 trials. Rows named "C by cross-validation" select C of logistic regression with folds
+that hold out whole subjects, or whole runs if there is one training subject.
+
+- ``accuracy`` passes the new matrices together, and ``online`` one after the other;
+- ``window`` compares windows of the running mean on halves of the first days;
+- ``strength`` compares values of prior_strength across subjects;
+- ``relevance`` compares values of relevance, also from the second day to the first day
+  and
+  on simulated data;
+- ``checks`` compares the results of each subject with and without adaptation, for equal
+  and
+  unequal class proportions;
+- ``constants`` compares candidates of the shrinkage, numbers of folds, and stopping
+  rules of
+  expectation maximization;
+- ``within`` cross-validates within the second day;
+- ``labels`` adds the first labeled trials of each class of the new day to the training
+  data
+  (``doc/results/transfer_labels.csv``).
 """
 
 import argparse
@@ -83,13 +91,13 @@ class Trials:
         return self._recentered[key]
 
     def groups(self, train):
-        """What cross-validation leaves out as a whole: subjects, or runs of one."""
+        """Groups for cross-validation: subjects, or the runs of one subject."""
         subject = self.subject[train]
         several = len(np.unique(subject)) > 1
         return subject if several else self.domains["run"][train]
 
     def splits(self, task):
-        """Training trials, and parts of the test that are scored one by one."""
+        """Training trials, and test parts that are scored separately."""
         day = self.domains["day"]
         for s in np.unique(self.subject):
             own = self.subject == s
@@ -134,7 +142,7 @@ def as_it_is(trials, train, test, domain, classifier):
 
 
 def by_pyriemann(trials, train, test, domain, classifier):
-    """TLCenter on all matrices; the labels of the test are hidden."""
+    """TLCenter on all matrices, without labels of the test matrices."""
     both = train | test
     hidden = np.where(train, trials.y, -1)[both]
     labels = domain[both].astype(str)
@@ -163,7 +171,7 @@ def by_its_recentering(trials, train, test, domain, classifier):
 
 
 def kappas(trials, task, method, domain, classifier):
-    """Kappa of each subject, the mean of that of the parts."""
+    """Kappa of each subject, the mean over the parts."""
     for train, parts in trials.splits(task):
         yield np.mean(
             [
@@ -219,7 +227,7 @@ def accuracy(folder, only=""):
 
 
 def one_by_one(trials, train, parts, adapts, window=48):
-    """Kappas of parts that come in turn, matrix by matrix, to one model."""
+    """Kappas of parts whose matrices are passed to one model, one by one."""
     day, X = trials.domains["day"], trials.X
     model = TransferDiscriminantAnalysis(recentering=Recentering(window=window))
     model.fit(X[train], trials.y[train], day[train])
@@ -324,7 +332,7 @@ def simulated_accuracy(model, seed):
 
 
 def checks(folder):
-    """What adapt changes for each subject, with equal and unequal classes."""
+    """Changes by adapt for each subject, with equal and unequal classes."""
     print("Kappa without adaptation, change by adapt, and what was adapted")
     for title, trials in (("BCI IV 2a", bci(folder)), ("SSVEP", ssvep(folder))):
         day = trials.domains["day"]
@@ -362,7 +370,7 @@ def print_checks(name, model, X, y, parts):
 
 
 def simulated_subjects(seed, n_subjects=5, n_classes=4, n_each=40, size=8):
-    """Matrices of subjects whose classes differ more or less, and of the new one."""
+    """Matrices of subjects whose class differences vary, and of a new subject."""
     rng = np.random.default_rng(seed)
     classes = 0.16 * rng.normal(size=(n_classes, size, size))
     X, y = [], []

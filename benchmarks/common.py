@@ -1,4 +1,4 @@
-"""What the benchmarks share: data, interleaved timing, and the peer package sqfa."""
+"""Functions shared by the benchmarks: data, interleaved timing, the package sqfa."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ def has_peer():
 
 
 def load(name):
-    """Training and test data, centred and divided by the training deviation.
+    """Training and test data, centered and divided by the training deviation.
 
     ``name`` is None, for scikit-learn's digits, or an .npz file with the samples ``X``,
     ``y`` and the number ``n_train`` of leading samples that train; a bare name is
@@ -50,7 +50,7 @@ def load(name):
 
 
 def interleaved(jobs, repeats):
-    """Median seconds and last result of each job, after one warm-up in turn."""
+    """Median seconds and last result of each job, in turn after a warm-up."""
     seconds, results = {name: [] for name in jobs}, {}
     for repeat in range(repeats + 1):
         for name, job in jobs.items():
@@ -72,7 +72,7 @@ _PEER_MODELS = {
 def peer_fit(
     stats, n_components, regularization, distance="fisher-rao", pairwise=False
 ):
-    """Filters by the package sqfa, in its own single precision, from its PCA start."""
+    """Filters by the package sqfa, in single precision, from its PCA initialization."""
     model_name, distance_name = _PEER_MODELS[distance]
     model = getattr(sqfa.model, model_name)(
         n_dim=stats.n_features,

@@ -1,6 +1,6 @@
 """Rows of bench_devices.py: class statistics, filters and Gaussian classifiers.
 
-Alone, where MNIST is read from the folder that SKGEOM_DATA names::
+To run these rows only, with MNIST in the folder that SKGEOM_DATA names::
 
     python benchmarks/devices_filters.py --device cpu|cuda [--quick]
 """
@@ -76,7 +76,7 @@ def rows(device, quick=False):
 
 
 def many_classes(n_classes, n_features):
-    """Classes with covariances of falling spectra, along axes of their own."""
+    """Classes whose covariances have decreasing spectra along different axes."""
     rng = np.random.default_rng(0)
     n_samples = 2 * n_features
     deviations = 1 / np.sqrt(1 + np.arange(n_features))
@@ -177,7 +177,7 @@ def on_device(array, device):
 
 
 def finished(result, device):
-    """The result, once the device has done all that it was asked for."""
+    """The result, after the device has completed all operations."""
     import torch
 
     if device != "cpu":

@@ -1,6 +1,6 @@
 """Rows of bench_devices.py: kernel discriminants, and Hessians of networks.
 
-Alone, where MNIST is read from the folder that SKGEOM_DATA names::
+To run these rows only, with MNIST in the folder that SKGEOM_DATA names::
 
     python benchmarks/devices_kernel.py --device cpu|cuda [--quick]
 """

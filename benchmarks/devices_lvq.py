@@ -1,6 +1,7 @@
 """Rows of bench_devices.py: prototypes of SPD matrices.
 
-Alone, with the matrices of BCI IV 2a and ETH-80 in the folder that SKGEOM_DATA names::
+To run these rows only, with the matrices of BCI IV 2a and ETH-80 in the folder that
+SKGEOM_DATA names::
 
     python benchmarks/devices_lvq.py --device cpu|cuda [--quick]
 """

@@ -1,8 +1,8 @@
-"""The data sets on which defaults are chosen, and those kept apart for the report.
+"""Data sets for the selection of default parameters, and held-out data sets.
 
-``vectors("choose")`` yields the problems on vectors that rules may be chosen on, and
-``vectors("report")`` those that nothing is tuned on; ``matrices`` does the same for
-SPD matrices. Data that are not with scikit-learn are files of the folder
+``vectors("choose")`` yields the problems on vectors that are used to select default
+rules, and ``vectors("report")`` the held-out problems; ``matrices`` does the same for
+SPD matrices. Data that scikit-learn does not contain are files in the folder
 ``SKGEOM_DATA``.
 """
 
@@ -27,7 +27,7 @@ class Problem:
     X: np.ndarray
     y: np.ndarray
     splits: tuple
-    table: bool = False  # columns of unlike units, to be standardised
+    table: bool = False  # columns of different units, to be standardized
 
     def parts(self):
         for train, test in self.splits:
@@ -75,7 +75,7 @@ def table(name, file, target):
 
 
 def log_vectors(matrices):
-    """The upper triangles of the logarithms, with their norms: a flat space."""
+    """The upper triangles of the logarithms, with the Frobenius norm."""
     logs = logm(matrices)
     rows, columns = np.triu_indices(logs.shape[-1])
     return logs[:, rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
@@ -146,7 +146,7 @@ def few_cifar():
 
 
 def gaussians(n_samples, seed, n_classes=5, n_features=20):
-    """Gaussian classes whose means differ no more than their spreads do."""
+    """Gaussian classes whose means differ by no more than their deviations."""
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n_samples)
     X = np.empty((n_samples, n_features))

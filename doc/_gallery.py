@@ -1,5 +1,6 @@
 """What the gallery has beyond sphinx-gallery: order, animations, pages in a browser."""
 
+import io
 import re
 import subprocess
 import sys
@@ -7,9 +8,10 @@ import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.animation import Animation, PillowWriter
-from matplotlib.colors import is_color_like, to_rgba
-from PIL.Image import Dither
+from matplotlib.colors import is_color_like, to_rgb, to_rgba, to_rgba_array
+from PIL import Image
 from sphinx_gallery.notebook import add_code_cell
 from sphinx_gallery.scrapers import matplotlib_scraper
 
@@ -25,7 +27,17 @@ EXTRAS = {
 }
 
 # Colours of text and background of figures on dark pages.
-DARK_TEXT, DARK_PAGE = (0.87, 0.89, 0.93), (0.08, 0.09, 0.12)
+DARK_TEXT, DARK_PAGE = (0.87, 0.89, 0.93), to_rgb("#14181e")
+# Colours of marks that have little contrast to dark pages, and their replacements.
+LIGHTER = {
+    "tab:blue": "#62abe6",
+    "tab:red": "#f26d6d",
+    "tab:purple": "#b999de",
+    "tab:brown": "#bd8d80",
+    "tab:gray": "#a9adb4",
+    "crimson": "#f26d6d",
+}
+ON_DARK = {to_rgb(name): to_rgb(other) for name, other in LIGHTER.items()}
 
 # The pages that come first in their section, in this order.
 FIRST = [
@@ -70,7 +82,7 @@ class FewColours(PillowWriter):
         last = self._frames[-1].convert("RGB").quantize(64)
         first, *others = (
             frame.convert("RGB")
-            .quantize(palette=last, dither=Dither.NONE)
+            .quantize(palette=last, dither=Image.Dither.NONE)
             .convert("RGB")
             for frame in self._frames
         )
@@ -85,17 +97,26 @@ class FewColours(PillowWriter):
 
 
 def recolour(figure):
-    """Exchange the black and white of a figure for the colours of dark pages."""
+    """Exchange the colours of a figure for colours with contrast to dark pages."""
     for artist in figure.findobj():
+        if getattr(artist, "get_array", lambda: None)() is not None:
+            continue  # the colours of a map
         for name in ["color", "facecolor", "edgecolor", "markerfacecolor"]:
             value = getattr(artist, f"get_{name}", lambda: None)()
-            if value is None or not is_color_like(value):
-                continue
-            red, green, blue, alpha = to_rgba(value)
-            if alpha and (red, green, blue) == (0, 0, 0):
-                getattr(artist, f"set_{name}")((*DARK_TEXT, alpha))
-            elif alpha and (red, green, blue) == (1, 1, 1) and name == "facecolor":
-                getattr(artist, f"set_{name}")((*DARK_PAGE, alpha))
+            if value is not None and is_color_like(value):
+                getattr(artist, f"set_{name}")(on_dark(to_rgba(value), name))
+            elif isinstance(value, np.ndarray) and len(value):  # of a collection
+                colours = [on_dark(tuple(one), name) for one in to_rgba_array(value)]
+                getattr(artist, f"set_{name}")(colours)
+
+
+def on_dark(colour, name):
+    """The colour of a property of artists on dark pages."""
+    *rgb, alpha = colour
+    others = {(0.0, 0.0, 0.0): DARK_TEXT, **ON_DARK}
+    if name == "facecolor":
+        others[1.0, 1.0, 1.0] = DARK_PAGE
+    return (*others.get(tuple(rgb), rgb), alpha) if alpha else colour
 
 
 def with_dark_variants(rst):
@@ -104,6 +125,7 @@ def with_dark_variants(rst):
     def both(found):
         light = textwrap.indent(found[0], "   ")
         dark = re.sub(r"(_\d{3})(_2_00x)?\.png", r"\1_dark\2.png", light)
+        dark = dark.replace(":class:", ":class: dark-light")  # no filter of the theme
         return "".join(
             f"{found[1]}.. div:: only-{theme}\n\n{image}\n"
             for theme, image in [("light", light), ("dark", dark)]
@@ -113,11 +135,35 @@ def with_dark_variants(rst):
     return re.sub(pattern, both, rst, flags=re.MULTILINE)
 
 
+def settings_of(path):
+    """Alternative texts of the figures of a page, and the number of its thumbnail.
+
+    Each figure has a comment with its text, ``sphinx_gallery_alt``, before it is shown.
+    A thumbnail number of 203 is panel 3 of figure 2.
+    """
+    source = Path(path).read_text(encoding="utf-8")
+    texts = re.findall(r'^# sphinx_gallery_alt = "(.+)"$', source, re.MULTILINE)
+    number = re.search(r"^# sphinx_gallery_thumbnail_number = (\d+)$", source, re.M)
+    return texts, int(number[1]) if number else 1
+
+
+def save_panel(figure, number, path):
+    """Save one of the axes of a figure, with its title and labels, as a thumbnail."""
+    whole = io.BytesIO()
+    figure.savefig(whole, dpi=2 * figure.dpi)
+    box = figure.axes[number].get_tightbbox().padded(5)
+    place = 2 * box.x0, 2 * (figure.bbox.y1 - box.y1)
+    with Image.open(whole) as picture:
+        end = place[0] + 2 * box.width, place[1] + 2 * box.height
+        picture.crop((*place, *end)).save(path)
+
+
 def scraper(block, block_vars, gallery_conf):
     """Save the figures of a block of code, in light and dark, animated ones as WebP.
 
     sphinx-gallery itself embeds animations as JavaScript with all frames, or as videos.
     """
+    texts, thumbnail = settings_of(block_vars["src_file"])
     paths = block_vars["image_path_iterator"]
     figures = [plt.figure(number) for number in plt.get_fignums()]
     moving = []
@@ -128,9 +174,16 @@ def scraper(block, block_vars, gallery_conf):
             writer = FewColours(fps=1000 / animation._interval)
             animation.save(still.with_suffix(".webp"), writer, dpi=160)
             moving.append(still)
-    names = [paths.image_path.format(len(paths) + k + 1) for k in range(len(figures))]
+    places = [len(paths) + k + 1 for k in range(len(figures))]
+    names = [paths.image_path.format(place) for place in places]
     rst = matplotlib_scraper(block, block_vars, gallery_conf)
-    for figure, name in zip(figures, map(Path, names), strict=True):
+    for figure, place, name in zip(figures, places, map(Path, names), strict=True):
+        rst = re.sub(
+            rf"({re.escape(name.name)}\n +:alt:).*", rf"\1 {texts[place - 1]}", rst
+        )
+        if thumbnail // 100 == place:
+            panel = paths.image_path.format(thumbnail)
+            save_panel(figure, thumbnail % 100, panel)
         recolour(figure)
         for size, end in [(1, ""), (2, "_2_00x")]:  # as in image_srcset of conf.py
             path = name.with_stem(f"{name.stem}_dark{end}")

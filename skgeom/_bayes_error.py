@@ -1,4 +1,4 @@
-"""The Bayes error of Gaussian classes: what no classifier of them can do better."""
+"""The Bayes error of Gaussian classes: the smallest error rate of any classifier."""
 
 from dataclasses import dataclass
 from numbers import Real

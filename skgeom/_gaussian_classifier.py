@@ -114,7 +114,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes.
     n_features_in_ : int
-        Number of features.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 
@@ -318,8 +318,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Classes of the samples.
         classes : array-like of shape (n_classes,), default=None
-            Classes of later calls, whose probability is zero until they have samples.
-            Further classes are added when their first samples are passed.
+            Classes that later calls may contain. The probability of a class is zero
+            until its first sample is passed. Further classes are added when their first
+            samples are passed.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :meth:`fit`. The sums include earlier calls.
 

@@ -47,8 +47,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         ``n_levels`` bins with equal numbers of samples, or of fewer bins: each bin has
         more samples than features.
     n_points : int, default=400
-        Number of equally spaced points of the grid from the lowest to the highest
-        level. The levels are points of the grid, too.
+        Number of equally spaced points of the grid from the smallest to the largest
+        target. The grid also contains the levels.
     prior_samples : float or "auto", default="auto"
         Weight of the pooled covariance of all levels in the covariance of each level,
         as a number of samples per feature. Larger values regularize more. "auto"
@@ -76,7 +76,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         their spacing, are densities. The densities are interpolated and multiplied by
         the spacing of the grid.
     n_features_in_ : int
-        Number of features.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 

@@ -36,11 +36,11 @@ _LEAST_ERRORS = 0.5
 
 
 def sample_rows(X, y, sample_weight=None):
-    """Rows that a choice depends on, and their weights: all, or ``MOST_SAMPLES``.
+    """Rows that a selection uses, and their weights: all, or ``MOST_SAMPLES``.
 
-    Of more rows, equal ones of a class are one, with the sum of their weights, and the
-    values of a row decide whether it is selected: the order of rows and their blocks
-    do not matter, and discrete data lose no values.
+    If there are more rows, equal rows of a class count as one row with the sum of their
+    weights. The values of a row determine whether it is selected, so the result does
+    not depend on the order of the rows or on the blocks.
 
     Returns
     -------

@@ -69,7 +69,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    skgeom.baselines : Classifiers for such descriptors.
+    skgeom.baselines : Classifiers of SPD matrices.
     pyriemann.estimation.Covariances : Covariances of signals.
 
     References

@@ -100,9 +100,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         The class labels, without the reject label.
     n_features_in_ : int
-        Number of features seen during fit, if the classifier has this attribute.
+        Number of features of the training data, if the classifier has this attribute.
     feature_names_in_ : ndarray of shape (``n_features_in_``,)
-        Names of the features seen during fit, if the classifier has this attribute.
+        Names of the features of the training data, if the classifier has this
+        attribute.
 
     See Also
     --------

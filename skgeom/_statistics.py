@@ -1,10 +1,10 @@
 """Class-conditional means and covariances: from data, in pieces, merged, projected."""
 
 from contextlib import nullcontext
-from copy import copy
+from copy import copy, deepcopy
 from functools import partial, reduce
 from itertools import zip_longest
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from skgeom.objectives import (
-    ProjectedClasses,
+    ClassMoments,
     StructuredCovariances,
     plus_outer_products,
 )
@@ -83,7 +83,8 @@ class ClassStatistics:
         :math:`D_i + A_i^\top A_i`, with the diagonals of :math:`D_i`, of shape
         (n_classes, n_features), or blocks of :math:`D_i`, and factors :math:`A_i`, of
         shape (n_classes, r, n_features), not copied if they are C-contiguous in
-        float64. See the :ref:`user guide <structured>`.
+        float64. Objectives equal those of arrays up to rounding; filters equal to 1e-8
+        require ``tol=1e-13``. See the :ref:`user guide <structured>`.
 
     Attributes
     ----------
@@ -412,10 +413,12 @@ class ClassStatistics:
             # Without a degree of freedom, a scatter is no covariance.
             if namespace(self.means).any(self._matrices[int(k), ...]):
                 raise ValueError(
-                    f"The sample_weight of class {self.classes[k]} adds up to "
+                    f"The weight of class {self.classes[k]} adds up to "
                     f"{self.counts[k]:.3g}, but a weight counts samples: those of each "
                     "class must add up to more than 1 if its samples differ. Multiply "
-                    "sample_weight by a constant, such as n_samples / its sum."
+                    "sample_weight by a constant, such as n_samples / its sum. After "
+                    "decay, exclude classes without recent samples, for statistics s "
+                    "by s.of_classes(s.classes[s.counts > 1])."
                 )
         return self._matrices
 
@@ -574,7 +577,7 @@ class ClassStatistics:
             components = _coordinates(components, self.axes)
         matrices, means = self._matrices, self.means
         given = np.zeros(matrices.shape[:2]) if means is None else means
-        projected, products, _ = ProjectedClasses(given, matrices, 0.0)(components.T)
+        projected, products, _ = ClassMoments(given, matrices, 0.0)(components.T)
         return make_statistics(
             self.classes,
             self.counts,
@@ -583,12 +586,50 @@ class ClassStatistics:
             covariance_estimator=self.covariance_estimator,
         )
 
+    def of_classes(self, classes):
+        """Select classes.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_selected,)
+            Labels of the classes to keep, in any order.
+
+        Returns
+        -------
+        ClassStatistics
+            Copies of the statistics of these classes.
+
+        Raises
+        ------
+        ValueError
+            If the statistics lack a class.
+
+        Examples
+        --------
+        >>> from skgeom import ClassStatistics
+        >>> statistics = ClassStatistics.from_data([[0.0], [2.0], [3.0]], [0, 0, 1])
+        >>> statistics.of_classes(statistics.classes[statistics.counts > 1])
+        ClassStatistics(1 classes, 1 features, 2 samples)
+        """
+        rows = np.unique(_rows_of_labels(self, column_or_1d(on_host(classes))))
+        if not len(rows):
+            return ClassStatistics.empty()
+        if rows[0] < 0:
+            raise ValueError(
+                f"classes must be labels of these statistics, {self.classes}, but are "
+                f"{classes}. Remove the other labels."
+            )
+        names = "means", "_remainders", "_matrices", "classes", "counts"
+        arrays = {k: v for k, v in vars(self).items() if k in names and v is not None}
+        return self._with(**{name: take(v, rows) for name, v in arrays.items()})
+
     def decay(self, factor):
         """Reduce the weights of the samples.
 
         For data that change over time, ``statistics = statistics.decay(0.9) + batch``
         in a loop computes exponentially weighted statistics: the last batch has the
-        weight 1, the previous batch 0.9, and so on.
+        weight 1, the previous batch 0.9, and so on. :meth:`of_classes` excludes classes
+        without recent samples, whose counts become too small for a covariance.
 
         Parameters
         ----------
@@ -599,7 +640,8 @@ class ClassStatistics:
         -------
         ClassStatistics
             Statistics with the same means, counts times ``factor``, and the covariances
-            for the new counts.
+            for the new counts. Classes whose count falls below 2.2e-16 are removed:
+            they are lost to rounding when a sample is added.
 
         Raises
         ------
@@ -616,10 +658,11 @@ class ClassStatistics:
         array([[6.],
                [4.]])
         """
-        if not 0 < factor <= 1:
-            raise ValueError(f"factor must be above 0 and at most 1, got {factor}.")
+        if not (isinstance(factor, Real) and 0 < factor <= 1):
+            raise ValueError(f"factor must be a number in (0, 1], got {factor!r}.")
         self._check_sample_covariances("decayed")
-        return reweighted(self, factor)
+        found = reweighted(self, factor)
+        return found.of_classes(found.classes[found.counts >= np.finfo(float).eps])
 
     def update(self, X, y, sample_weight=None):
         """Add samples to these statistics, in place.
@@ -656,7 +699,7 @@ class ClassStatistics:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         if not len(self.classes) or not len(other.classes):
-            return copy(self if len(self.classes) else other)
+            return deepcopy(self if len(self.classes) else other)
         _check_addition(self, other)
         return _combined(self, other)
 
@@ -664,7 +707,7 @@ class ClassStatistics:
         """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
         if not (isinstance(other, int) and other == 0):
             return NotImplemented
-        return copy(self)
+        return deepcopy(self)
 
     def _check_sample_covariances(self, what):
         if self.covariance_estimator is not None:
@@ -704,6 +747,11 @@ class ClassStatistics:
         array([[0.2]])
         """
         state = _state(self)
+        if not {*map(type, state["classes"].tolist())} <= {bool, int, float, str}:
+            raise ValueError(
+                f"Labels of dtype {self.classes.dtype} cannot be stored in JSON. "
+                "Convert them to text or to integers, or use save."
+            )
         return {name: np.asarray(value).tolist() for name, value in state.items()}
 
     @classmethod
@@ -766,7 +814,7 @@ class ClassStatistics:
         """
         state = _state(self)  # an error leaves the file as it is
         with _opened(path, "wb") as file:
-            np.savez(file, allow_pickle=False, **state)
+            np.savez(file, **state)
 
     @classmethod
     def load(cls, path):
@@ -793,9 +841,11 @@ class ClassStatistics:
                     state = {name: archive[name] for name in archive.files}
                 return _statistics_of_state(state)
             except Exception as error:  # many types, depending on the damage
+                if "pickle" in str(error):  # NumPy advises to load them
+                    error = "it contains pickled objects."
                 raise ValueError(
                     f"{path} is not a complete file of ClassStatistics.save: {error}"
-                ) from error
+                ) from None
 
     def __repr__(self):
         features = f"{self.n_features} features"
@@ -1238,44 +1288,47 @@ def _statistics_of_state(state):
     lost = sorted(set(np.ravel(state["entries"])) ^ set(state))
     if lost:
         raise ValueError(f"entries are missing or unknown: {lost}.")
-    if str(state["format"]) != _FORMAT or int(state["version"]) > _VERSION:
+    version = state["version"]
+    if str(state["format"]) != _FORMAT or version not in range(1, _VERSION + 1):
         raise ValueError(
-            f"its format is {state['format']}, version {state['version']}, but this "
-            f"release of skgeom reads {_FORMAT}, up to version {_VERSION}."
+            f"its format is {state['format']}, version {version}, but this release of "
+            f"skgeom reads {_FORMAT}, versions 1 to {_VERSION}."
         )
-    labels = str(state["labels"]).lstrip("<>|")
-    classes = np.array(state["classes"], dtype=object if labels == "O" else labels)
-    counts, (n_classes,) = np.array(state["counts"]), classes.shape
-    shape = np.shape(state["matrices"])
-    n_features = shape[-1]
-    numbers = {"matrices": (n_classes, n_features, n_features)}
-    numbers |= dict.fromkeys(("means", "remainders"), (n_classes, n_features))
-    found = {k: np.array(state[k], np.float64) for k in numbers if k in state}
-    axes = np.array(state["axes"], np.float64) if "axes" in state else None
-    for name, array in found.items():
-        if array.shape != numbers[name] or not np.isfinite(array).all():
-            raise ValueError(f"{name} has the shape {array.shape}, or is not finite.")
-    if counts.shape != (n_classes,) or not (counts > 0).all():
-        raise ValueError(f"counts are {counts}.")
-    if not np.array_equal(classes, np.unique(classes)):
-        raise ValueError(f"classes are not sorted, or not distinct: {classes}.")
-    if axes is not None and (axes.ndim != 2 or len(axes) != n_features):
-        raise ValueError(f"axes have the shape {axes.shape}.")
-    names = state.get("feature_names_in_")
-    if names is not None and len(names) != (
-        n_features if axes is None else axes.shape[1]
-    ):
-        raise ValueError(f"feature_names_in_ has {len(names)} names.")
+    given = np.array(state["classes"], dtype=object)
+    classes = np.array(given, dtype=str(state["labels"]))
+    if classes.tolist() != sorted({*given.tolist()}) or kind_of(classes) == "O":
+        raise ValueError(f"classes are no sorted {state['labels']}: {given}.")
+    if not len(classes):
+        return ClassStatistics.empty()
+    shape = len(classes), np.shape(state["matrices"])[-1]
+    least = np.finfo(np.float64).smallest_subnormal
+    _, counts, _ = _checked_labels(classes, state["counts"], shape[0], least)
+    # These are stored with their rounding errors, and not made symmetric.
+    _checked_matrices(state["matrices"], "matrices", shape)
+    arrays = {"matrices": np.array(state["matrices"], dtype=np.float64)}
+    for name in {"means", "remainders", "axes"} & state.keys():
+        arrays[name] = check_array(
+            state[name], dtype=np.float64, copy=True, input_name=name
+        )
+        if name != "axes" and arrays[name].shape != shape:
+            raise ValueError(f"{name} have the shape {arrays[name].shape}.")
+    axes, n_columns = arrays.get("axes"), shape[1]
+    if axes is not None:
+        n_columns = axes.shape[1]
+        if not np.allclose(axes @ axes.T, np.eye(shape[1])):
+            raise ValueError(f"axes are not {shape[1]} orthonormal rows.")
+    names = np.array(state.get("feature_names_in_", [""] * n_columns))
     estimator = state.get("covariance_estimator")
+    if names.shape != (n_columns,) or names.dtype.kind != "U" or np.ndim(estimator):
+        raise ValueError("feature_names_in_ or covariance_estimator are no texts.")
+    names = names.astype(object) if "feature_names_in_" in state else None
     return make_statistics(
         classes,
         counts,
-        found.get("means"),
-        found["matrices"],
-        remainders=found.get("remainders"),
-        axes=axes,
+        arrays.pop("means", None),
         covariance_estimator=None if estimator is None else str(estimator),
-        feature_names_in_=None if names is None else np.array(names, dtype=object),
+        feature_names_in_=names,
+        **arrays,
     )
 
 
@@ -1462,7 +1515,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
     return (matrices + matrices.mT) / 2
 
 
-def _checked_labels(classes, counts, n_classes):
+def _checked_labels(classes, counts, n_classes, least=1):
     """Sorted labels, their counts, and the indices that sort the classes."""
     classes = column_or_1d(np.asarray(on_host(classes)))
     counts = column_or_1d(np.asarray(on_host(counts)))
@@ -1470,14 +1523,14 @@ def _checked_labels(classes, counts, n_classes):
     if (
         len(counts) != n_classes
         or not numbers
-        or not np.all((counts >= 1) & (counts < 2**53))
+        or not np.all((counts >= least) & (counts < 2**53))
     ):
         raise ValueError(
             "counts must hold the number of samples, or the sum of their weights, at "
-            f"least 1, of each of the {n_classes} classes, got {counts}."
+            f"least {least}, of each of the {n_classes} classes, got {counts}."
         )
-    if np.all(counts == np.round(counts)):
-        counts = counts.astype(np.int64)
+    whole = counts.dtype.kind != "f" or (least == 1 and np.all(counts % 1 == 0))
+    counts = counts.astype(np.int64 if whole else np.float64)
     labels, order = np.unique(classes, return_index=True)
     if len(classes) != n_classes or len(labels) != n_classes:
         raise ValueError(

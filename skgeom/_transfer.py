@@ -55,8 +55,8 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     .. math:: Z = M_d^{-1/2} \, X \, M_d^{-1/2}
 
-    This requires no labels. The matrices of a new domain are then centered at the same
-    point as the matrices that the next classifier was trained on.
+    This requires no labels. The matrices of a new domain then have the same mean as the
+    training matrices of the next classifier.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If a matrix is not symmetric or not positive definite (the message names the
-            matrix), if an array is malformed, or if a domain has one matrix only,
-            because its re-centered matrix is always the identity.
+            matrix), if an array is malformed, or if a domain contains a single matrix,
+            because re-centering maps a single matrix to the identity.
         """
         X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
         means, counts = {}, {}
@@ -257,9 +257,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n, n)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains. A domain without a fitted mean is re-centered by the
-            mean of its matrices in X, at least two. None if :meth:`fit` was called
-            without labels: the matrices are then re-centered by the mean of ``fit``.
+            Labels of the domains. A domain without a fitted mean is re-centered with
+            the mean of its matrices in X, at least two. None if :meth:`fit` was called
+            without labels: the matrices are then re-centered with the mean of ``fit``.
             For a new session, pass a new label.
 
         Returns
@@ -437,12 +437,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     :meth:`adapt` tests two adaptations, one after the other, and uses the first
     adaptation with sufficient evidence: class means at the given ``priors``, and class
-    means at estimated priors. Both are fitted to each half of the matrices. In the span
-    of the class means, the log-likelihood of the other half under the mixture of the
-    classes, with their common covariance estimated from the half, is compared with its
-    log-likelihood under a single Gaussian. If the mixture is not better by two standard
-    errors, the matrices show no clusters at the adapted means, and the means of
-    :meth:`fit` are kept. Fewer than 10 matrices per class are never sufficient.
+    means at estimated priors. Both are fitted to each half of the matrices. The test
+    compares two log-likelihoods of the other half, in the span of the class means:
+    under the mixture of the classes, with the common covariance of the first half, and
+    under a single Gaussian. If the mixture is not better by two standard errors, the
+    matrices do not form clusters at the adapted means, and :meth:`adapt` keeps the
+    means of :meth:`fit`. Fewer than 10 matrices per class are never sufficient.
 
     References
     ----------
@@ -590,8 +590,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             SPD matrices of one subject; not modified.
         domain : array-like of shape (n_samples,), default=None
             Labels of their domains, such as sessions or runs, which are re-centered
-            separately; None for a single domain. From then on, predictions use the
-            means of these domains instead of the domains of training.
+            separately; None for a single domain. After ``adapt``, predictions
+            re-center matrices with the means of these domains, not of the training
+            domains.
 
         Returns
         -------
@@ -614,11 +615,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """Adapt to further matrices of the same subject, such as one trial at a time.
 
         First, :meth:`Recentering.partial_fit` moves the means of the domains towards
-        the matrices. Then the class means are adapted to all matrices since the last
-        :meth:`fit`, or since and including the last :meth:`adapt`. Each matrix remains
-        re-centered by the mean at the time of its call. The time of a call grows with
-        the number of matrices. Use a new label in ``domain`` for a new subject: a
-        domain of :meth:`fit` continues from its mean.
+        the matrices. Then the class means are adapted to all matrices passed since
+        :meth:`fit`, or to the matrices of the last :meth:`adapt` and all later
+        matrices. Each matrix remains re-centered with the mean at the time of its call.
+        The time of a call grows with the number of matrices. Use a new label in
+        ``domain`` for a new subject: a training label continues from the mean of that
+        domain.
 
         Parameters
         ----------
@@ -674,7 +676,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Labels of the domains, as in :meth:`Recentering.transform`. None if
             :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered by that mean. For a new session, pass a new label.
+            then re-centered with the mean of those matrices. For a new session, pass a
+            new label.
 
         Returns
         -------
@@ -697,7 +700,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Labels of the domains, as in :meth:`Recentering.transform`. None if
             :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered by that mean. For a new session, pass a new label.
+            then re-centered with the mean of those matrices. For a new session, pass a
+            new label.
 
         Returns
         -------
@@ -717,7 +721,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Labels of the domains, as in :meth:`Recentering.transform`. None if
             :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered by that mean. For a new session, pass a new label.
+            then re-centered with the mean of those matrices. For a new session, pass a
+            new label.
 
         Returns
         -------
@@ -737,7 +742,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Labels of the domains, as in :meth:`Recentering.transform`. None if
             :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered by that mean. For a new session, pass a new label.
+            then re-centered with the mean of those matrices. For a new session, pass a
+            new label.
 
         Returns
         -------
@@ -761,7 +767,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Labels of the domains, as in :meth:`Recentering.transform`. None if
             :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered by that mean. For a new session, pass a new label.
+            then re-centered with the mean of those matrices. For a new session, pass a
+            new label.
 
         Returns
         -------

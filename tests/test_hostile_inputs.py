@@ -192,6 +192,7 @@ OF_PAIRS = {
     "KernelDiscriminantAnalysis": "Use solver=.nystroem",
     "LandmarkKernelPCA": "Reduce n_landmarks",
     "LocalFisherDiscriminantAnalysis": "Use fewer samples of X",
+    **dict.fromkeys(MATRICES, "Use fewer samples, or smaller matrices"),
 }
 
 # These run in the fast tier: one for vectors and one for matrices.
@@ -269,9 +270,10 @@ def test_odd(name, case):
 
 @pytest.mark.parametrize("name, remedy", OF_PAIRS.items())
 def test_matrices_that_need_more_memory_than_there_is(name, remedy, monkeypatch):
+    data = matrices() if name in MATRICES else vectors()
     monkeypatch.setattr("skgeom.utils.validation.memory", lambda: 200)
     with pytest.raises(MemoryError, match=f"need .* GB, but there are .*{remedy}"):
-        public.ESTIMATORS[name].make().fit(*vectors())
+        (public.VARIANTS | public.ESTIMATORS)[name].make().fit(*data)
 
 
 @pytest.mark.parametrize("name, power", cells(product(ESTIMATORS, SCALES)))

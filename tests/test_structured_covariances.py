@@ -7,6 +7,7 @@ from scipy.linalg import block_diag
 from sklearn.base import clone
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, SecondMomentSQFA
+from skgeom.plotting import ClassEllipsesDisplay
 
 
 def structured(n_blocks, size, rank, scale, rng):
@@ -54,13 +55,15 @@ def test_structured_covariances_never_become_an_array(rng):
     for refused in (
         ClassStatistics.to_dict,
         lambda s: s + s,
+        lambda s: s.decay(0.5),
+        ClassEllipsesDisplay.from_statistics,
         GaussianClassifier().fit_statistics,
         SQFA(2, regularization=0).fit_statistics,
         SQFA(2, regularization=np.eye(1040)).fit_statistics,
         SQFA(2, init=np.ones((2, 1040))).fit_statistics,
         SQFA(2, constraint="orthonormal", group_size=1).fit_statistics,
     ):
-        with pytest.raises(ValueError, match="cannot become an array"):
+        with pytest.raises(ValueError, match="cannot be added, decayed"):
             refused(statistics)
 
 
@@ -69,6 +72,7 @@ def test_malformed_structured_covariances():
     for covariances, message in (
         (np.ones((2, 3, 1, 1)), r"must have shape \(2, 6, 6\)"),
         (np.full((2, 3, 2, 2), [[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalue -1"),
+        (np.full((2, 3, 2, 2), np.nan), "Input covariances contains NaN"),
         ((ones, np.ones((3, 1, 6))), r"\(2, 6\) and \(3, 1, 6\)"),
         ((np.ones((2, 6, 6)), np.ones((2, 1, 6))), r"\(2, 6, 6\) and \(2, 1, 6\)"),
     ):

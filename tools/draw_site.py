@@ -7,6 +7,8 @@ decision tree into ``doc``, for light and for dark pages.
 """
 
 import io
+import re
+from html import escape
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -120,16 +122,21 @@ TREE = (
                     (
                         "linear features",
                         (
-                            "Classes differ in",
+                            "Which data?",
                             [
-                                ("means only", "LDA of scikit-learn", "", False),
-                                ("covariances", "SQFA", API("SQFA"), True),
                                 (
-                                    "both; many samples",
-                                    "AMAGauss",
-                                    API("AMAGauss"),
+                                    "images or signals",
+                                    'SQFA, distance="hellinger"',
+                                    "user_guide/sqfa.html",
                                     True,
                                 ),
+                                (
+                                    "only the means differ",
+                                    "LDA of scikit-learn",
+                                    "",
+                                    False,
+                                ),
+                                ("other vectors", "SQFA", API("SQFA"), True),
                             ],
                         ),
                     ),
@@ -195,11 +202,37 @@ def draw_tree(path, name, theme):
     save(figure, drawing, format="svg")
     lines = drawing.getvalue()
     lines = lines[lines.index("<svg") :].rstrip().replace(' target="_blank"', "")
-    label = "Decision tree with the questions and estimators of the table below"
-    path.write_text(
-        f'<div class="only-{name} decision-tree" role="img" aria-label="{label}">\n'
-        f"{lines}\n</div>\n"
+    names = iter([text for _, text, page in leaves_of(TREE) if page])
+    lines = re.sub(
+        '(<a xlink:href="[^"]+)',
+        lambda link: f'{link[1]}" aria-label="{escape(next(names))}',
+        lines,
     )
+    label = "Decision tree with the questions and estimators of the table below"
+    tree = f'<div class="only-{name} decision-tree" role="group" aria-label="{label}">'
+    text = f"{tree}\n{lines}\n</div>\n"
+    if name == "light":  # once, for narrow screens of both themes
+        text += f"{as_list()}\n"
+    path.write_text(text)
+
+
+def leaves_of(branch, answers=()):
+    """Answers that lead to an estimator, its name, and its page."""
+    for answer, *following in branch[1]:
+        if len(following) == 1:
+            yield from leaves_of(following[0], (*answers, answer))
+        else:
+            yield (*answers, answer), *following[:2]
+
+
+def as_list():
+    """The decision tree as a list, which narrow screens show instead."""
+    items = []
+    for answers, text, page in leaves_of(TREE):
+        name = escape(text)
+        link = f'<a href="{page}">{name}</a>' if page else name
+        items.append(f"<li>{', '.join(answers)}: {link}</li>")
+    return "\n".join(['<ul class="decision-list">', *items, "</ul>"])
 
 
 def draw_branch(axis, theme, branch, level, row):

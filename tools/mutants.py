@@ -39,7 +39,11 @@ EQUIVALENT = Path(__file__).parent / "equivalent_mutants.txt"
 # What is mutated, and the tests that must find it.
 TESTED_BY = {
     "skgeom/geometry": ["tests/geometry", "tests/properties/test_geometry.py"],
-    "skgeom/objectives": ["tests/objectives", "tests/properties/test_objectives.py"],
+    "skgeom/objectives": [
+        "tests/objectives",
+        "tests/properties/test_objectives.py",
+        "tests/test_structured_covariances.py",
+    ],
     "skgeom/_prototypes/_metrics.py": ["tests/prototypes"],
     "skgeom/_prototypes/_losses.py": ["tests/prototypes"],
     "skgeom/_prototypes/plrsq.py": ["tests/prototypes", "tests/test_stubs.py"],

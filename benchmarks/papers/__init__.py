@@ -1,4 +1,4 @@
-"""Tables and figures of the papers, computed again: ``python -m benchmarks.papers``."""
+"""Reproduction of tables and figures of the papers: ``python -m benchmarks.papers``."""
 
 MODULES = [
     "sqfa_digits",

@@ -1,19 +1,19 @@
-"""Compute tables and figures of the papers again, and compare with what is printed.
+"""Reproduce tables and figures of the papers, and compare them with the printed values.
 
     python -m benchmarks.papers --list
     python -m benchmarks.papers plrsq-table-6 hartoyo-table
     python -m benchmarks.papers all --quick
     python -m benchmarks.papers --table
 
-The tables go to benchmarks/papers/results, from where the documentation takes them;
-those of ``--quick``, with fewer rows, seeds and samples, are only printed. Finished
-rows are kept in benchmarks/papers/cache, so that an interrupted run goes on where it
-was; ``--fresh`` computes them again, as one should after a change of the packages.
-``--only LDA QDA`` computes the rows with these labels and keeps those of the others.
-``--seeds 5`` computes five repetitions of the rows whose repetitions are stored one by
-one, in benchmarks/papers/results/repetitions, next to those that are already there;
-``--seeds 0`` computes none and writes the table of those.
-Data are those of the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets can.
+The tables are written to benchmarks/papers/results, from which the documentation
+includes them; tables of ``--quick``, with fewer rows, seeds and samples, are only
+printed. Finished rows are cached in benchmarks/papers/cache, so that an interrupted run
+continues; use ``--fresh`` to compute them again after a change of the packages.
+``--only LDA QDA`` computes the rows with these labels and keeps the stored results of
+all other rows. ``--seeds 5`` computes five repetitions of rows whose repetitions are
+stored separately, in benchmarks/papers/results/repetitions, in addition to the stored
+repetitions; ``--seeds 0`` writes the table from the stored repetitions. Data are read
+from the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets names a source.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def main(arguments=None):
     if unknown or not names:
         what = f"unknown: {', '.join(unknown)}" if unknown else "give names, or all"
         parser.error(f"{what}; --list shows what there is")
-    # Epochs and regularisation are those of the papers, converged or not.
+    # The papers fix epochs and regularization, so fits may not converge.
     warnings.simplefilter("ignore", UserWarning)
     failed = []
     for name in names:

@@ -120,9 +120,9 @@ def synthetic(name, seed):
 
 
 def photographs():
-    """Which there are for videos: "natural", or else "sample", those of scikit-learn.
+    """Photographs for videos: "natural", or "sample" of scikit-learn.
 
-    The first are natural_images.npz of the folder SKGEOM_DATA.
+    The file natural_images.npz in the folder SKGEOM_DATA contains the first.
     """
     try:
         local("natural_images.npz")
@@ -133,7 +133,7 @@ def photographs():
 
 @cache
 def speed_videos(source):
-    """Videos of 41 speeds, of each 500 for training and 300 of other photographs."""
+    """Videos of 41 speeds: 500 per speed for training, 300 for the test."""
     if source == "natural":
         images = arrays("natural_images.npz")["X"]
     else:

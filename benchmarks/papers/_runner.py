@@ -1,7 +1,7 @@
-"""Runs the reproductions: cache, tables beside the published figures, CSV files.
+"""Run the reproductions: cache, tables with the published values, CSV files.
 
-A reproduction is a generator of rows, each a function with arguments and what the paper
-prints for its result::
+A reproduction is a generator of rows. A row is a function with arguments and the values
+that the paper prints::
 
     @reproduces("Doe 2020, table 1", "Accuracy on the digits")
     def doe_table_1(quick):
@@ -32,13 +32,13 @@ import skgeom
 
 HERE = Path(__file__).parent
 COLUMNS = "measure published reproduced difference spread runs seconds".split()
-# Packages that some of the methods need.
+# Packages that some methods require.
 OPTIONAL = ("umap-learn", "torch")
 REGISTRY = {}
 
 
 class Missing(Exception):
-    """Data or an optional package is not there; the message says how to get it."""
+    """Data or an optional package is missing; the message explains how to get it."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Reproduction:
 def reproduces(paper, title, *, version=1, median=False, plot=None):
     """Register a generator of rows, ``rows(quick)``, under its name with dashes.
 
-    ``version`` is to be raised when results of older code are to be forgotten.
-    ``median`` summarises runs by median and interquartile range instead of mean and
+    Increase ``version`` to ignore cached results of older code.
+    ``median`` summarizes runs by median and interquartile range instead of mean and
     standard deviation. ``plot(figure, lines)`` draws the lines of the table.
     """
 
@@ -170,10 +170,10 @@ def run(
     only=None,
     seeds=None,
 ):
-    """Compute or look up rows, print the table, and write it; returns its lines.
+    """Compute or look up rows, print and write the table, and return its lines.
 
-    ``only`` are labels of the rows to compute. Rows that are not computed, for this
-    reason or because something is missing, remain in the file as they are. ``seeds``
+    ``only`` contains labels of the rows to compute. Rows that are not computed, for
+    this reason or because something is missing, remain in the file unchanged. ``seeds``
     limits the repetitions that are computed.
     """
     progress = sys.stderr.isatty() if progress is None else progress
@@ -235,7 +235,7 @@ def show(lines):
 def write(reproduction, rows, computed, folder):
     """The CSV file of a table, and its line in versions.csv.
 
-    ``computed`` has the lines of some of the rows, by their words.
+    ``computed`` contains the lines of some rows, by their labels.
     """
     folder.mkdir(parents=True, exist_ok=True)
     stored, by_row = read_csv(folder / f"{reproduction.name}.csv"), {}

@@ -1,8 +1,8 @@
-"""Hartoyo et al.: the printed table by their protocol, and by one without leaks.
+"""Hartoyo et al.: the printed table by the authors' protocol, and without data leakage.
 
-Published figures: the averages printed in the authors' notebooks (GitHub,
-SanoScience/Synergistic-Eigenanalysis-Covariance-Hessian), the bars of figure 2. Their
-"ROC AUC" is that of hard labels, which is the balanced accuracy.
+The published values are the averages in the output of the authors' notebooks (GitHub,
+SanoScience/Synergistic-Eigenanalysis-Covariance-Hessian), which figure 2 shows as bars.
+The authors compute "ROC AUC" from predicted labels, so it equals the balanced accuracy.
 """
 
 import tempfile
@@ -104,7 +104,7 @@ def authors_data(dataset="wbcd"):
 
 
 def capped_wbcd():
-    """WBCD, capped at 1.5 interquartile ranges and standardised."""
+    """WBCD, capped at 1.5 interquartile ranges and standardized."""
     X, y, _ = table("wbcd")
     low, high = np.percentile(X, [25, 75], axis=0)
     reach = 1.5 * (high - low)
@@ -113,9 +113,9 @@ def capped_wbcd():
 
 
 def derived_pima():
-    """Eight attributes and sixteen derived ones, a set that is common on Kaggle.
+    """Eight attributes and sixteen derived features, a table that is common on Kaggle.
 
-    Missing values are medians of the class, so that the labels leak.
+    Class medians replace missing values, so the features depend on the labels.
     """
     X, y, names = table("pima")
     X = X.copy()
@@ -325,11 +325,11 @@ def hartoyo_pima(quick):
     yield from authors_rows("pima", quick)
 
 
-# A protocol without leaks.
+# A protocol without data leakage.
 
 
 def preparation(dataset):
-    """What is to be fitted with the training samples before the projection."""
+    """Preprocessing that is fitted to the training samples."""
     if dataset == "wbcd":
         return StandardScaler()
     if dataset == "pima":
@@ -350,8 +350,8 @@ def preparation(dataset):
     return make_pipeline(columns, StandardScaler())
 
 
-def honest_method(name, seed):
-    """Transformer and grid of a method; the grid of the classifier is common."""
+def nested_method(name, seed):
+    """Transformer and grid of a method; all methods use the same classifier grid."""
     gammas = {"kernel": ["rbf"], "gamma": [0.001, 0.01, 0.1]}
     kernels = [gammas, {"kernel": ["cosine"]}, {"kernel": ["poly"], "degree": [2, 3]}]
     if name in ("proposed", "Hessian only"):
@@ -383,8 +383,8 @@ def honest_method(name, seed):
     }[name]
 
 
-def honest_fold(method, grid, prepare, X, y, train, test):
-    """Scores after a choice within the training samples."""
+def nested_fold(method, grid, prepare, X, y, train, test):
+    """Scores after a selection within the training samples."""
     grids = [
         {f"method__{key}": values for key, values in one.items()}
         | {"svm__C": [0.1, 1, 10]}
@@ -406,25 +406,25 @@ def honest_fold(method, grid, prepare, X, y, train, test):
     return *hard_scores(y[test], predicted), roc_auc_score(y[test], decision)
 
 
-def honest_scores(dataset, method, n_folds):
-    """Scores by fold, with the AUC of decisions as well."""
+def nested_scores(dataset, method, n_folds):
+    """Scores by fold, including the AUC of decision values."""
     X, y, _ = table(dataset)
     prepare = preparation(dataset)
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
     scores = []
     for fold, (train, test) in enumerate(folds.split(X, y)):
         if fold < n_folds:
-            transformer, grid = honest_method(method, fold)
+            transformer, grid = nested_method(method, fold)
             transformer = clone(transformer)
-            scores.append(honest_fold(transformer, grid, prepare, X, y, train, test))
+            scores.append(nested_fold(transformer, grid, prepare, X, y, train, test))
     return dict(zip([*MEASURES, "AUC"], np.transpose(scores), strict=True))
 
 
-@reproduces(f"{PAPER}, figure 2", "Projections, nested and stratified, without leaks")
-def hartoyo_honest(quick):
+@reproduces(f"{PAPER}, figure 2", "Projections by nested folds, without data leakage")
+def hartoyo_held_out(quick):
     for dataset in ["wbcd"] if quick else PUBLISHED:
         for method in ["PCA", "LDA", "proposed"] if quick else PUBLISHED[dataset]:
             labels = {"data": dataset, "method": method}
             arguments = {"dataset": dataset, "method": method}
             arguments["n_folds"] = 2 if quick else 10
-            yield Row(labels, honest_scores, arguments, published(dataset, method))
+            yield Row(labels, nested_scores, arguments, published(dataset, method))

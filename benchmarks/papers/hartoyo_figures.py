@@ -1,9 +1,10 @@
 """Hartoyo et al.: the figures about the breast cancer data of Wisconsin (WBCD).
 
-The text of the paper has numbers for figure 9 and for the network; those of figures 7
-and 8 are printed in the authors' notebook. The paper does not state its split of 70 and
-30 per cent. Of 300 seeds of a split, with and without strata, one has the four printed
-figures of figure 9, and with it PCA, LDA and UMAP have those of figure 8: SPLIT.
+The text of the paper states values of figure 9 and of the network; the output of the
+authors' notebook contains the values of figures 7 and 8. The paper does not name the
+seed of its split into 70 % and 30 %. Among 300 seeds, with and without stratification,
+one split (SPLIT) reproduces the four printed values of figure 9, and the values of PCA,
+LDA and UMAP in figure 8.
 """
 
 from functools import cache
@@ -36,7 +37,7 @@ SEEDS = {"wbcd": 18, "heart": 11, "pima": 35}
 
 @cache
 def holdout(seed, epochs, dataset):
-    """The authors' split, and a network for its first part."""
+    """The authors' split, and a network that is trained on its first part."""
     X, X_test, y, y_test = parts(dataset)
     return X, X_test, y, y_test, authors_network(X, y, seed, epochs)
 
@@ -222,7 +223,7 @@ def hartoyo_figure_6(quick):
 
 
 def network_scores(epochs, seeds):
-    """The scores of the networks, of which the text has those of one."""
+    """The scores of the networks; the paper states them for one network."""
     scores = []
     for seed in seeds:
         _, X_test, _, y_test, network = holdout(seed, epochs, "wbcd")
@@ -324,7 +325,7 @@ def eigenvalue(rank, epochs, seeds):
     return {
         "covariance": spectra[:, 0, rank - 1],
         "Hessian": spectra[:, 1, rank - 1],
-        "decades below the first, of both at least": below,
+        "decades below the first eigenvalue (both matrices)": below,
         "first / this, covariance": ratios[0],
         "first / this, Hessian": ratios[1],
     }

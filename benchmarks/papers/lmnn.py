@@ -1,4 +1,4 @@
-"""Filters of LMNN for images of MNIST and for videos, in an environment of their own.
+"""Filters of LMNN for MNIST and for videos, computed in a separate environment.
 
     python -c "from benchmarks.papers.sqfa_videos import *; write_videos('videos.npz')"
     python3.11 -m venv lmnn

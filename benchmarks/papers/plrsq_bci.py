@@ -1,4 +1,4 @@
-"""Tang et al.: kappa on data set 2a of BCI competition IV, for the subjects at hand."""
+"""Tang et al.: kappa of the available subjects of BCI competition IV 2a."""
 
 import numpy as np
 from pyriemann.geometry.geodesic import geodesic_riemann

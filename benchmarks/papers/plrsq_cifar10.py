@@ -1,8 +1,8 @@
 """Tang et al.: learning with few samples, 9 x 9 descriptors of CIFAR-10 images.
 
-The paper has curves without numbers, for PLRSQ and for a deep network (VGG). Here a
-small network stands for the latter, and 7000 + 3000 images for 50000 + 10000; they
-were in JPEG, so that scores cannot be compared with those of the paper.
+The paper shows curves without numbers, for PLRSQ and for a deep network (VGG). Here a
+small network replaces VGG, and 7,000 + 3,000 images replace 50,000 + 10,000 images. The
+images were compressed as JPEG, so accuracies are not comparable with the paper.
 """
 
 import time
@@ -24,7 +24,7 @@ from skgeom.baselines import mdrm, tslda
 def images():
     """Pixels, descriptors, labels, and the number of training images.
 
-    A few images are grey, so that their channels depend on each other: a small variance
+    A few images are gray, so their channels are linearly dependent: a small variance
     is added.
     """
     data = arrays("cifar10_subset.npz")
@@ -58,7 +58,7 @@ def estimator(method, seed, epochs):
 
 
 def accuracy(method, n_samples, n_repeats, epochs=None):
-    """Per cent of the 3000 test images, for random training images of each class."""
+    """Accuracy in percent on 3,000 test images, for random training images."""
     pixels, descriptors, y, n_train = images()
     X = pixels if method == "network of pixels" else descriptors
     scores = []
@@ -77,7 +77,7 @@ def draw(figure, lines):
         own = [line for line in lines if line["method"] == method]
         x = [line["training images"] for line in own]
         axes.semilogx(x, [float(line["reproduced"]) for line in own], label=method)
-    axes.set(xlabel="training images", ylabel="accuracy, per cent")
+    axes.set(xlabel="training images", ylabel="accuracy, percent")
     axes.legend()
 
 

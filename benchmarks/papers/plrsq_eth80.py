@@ -17,7 +17,7 @@ from skgeom import PLRSQ
 from skgeom.baselines import ClusterClassifier, mdrm
 from skgeom.geometry import logm
 
-# Table 5: means of 20 splits, per cent, for 3 to 8 categories.
+# Table 5: means of 20 splits, percent, for 3 to 8 categories.
 PUBLISHED = {
     "KM": (75.00, 73.00, 74.60, 66.50, 59.64, 58.31),
     "KKM": (94.83, 87.50, 85.90, 74.50, 73.14, 71.44),
@@ -82,7 +82,7 @@ def estimator(method, n_categories, seed, **options):
 
 
 def accuracy(method, n_categories, seed, **options):
-    """Per cent of the test images of a split."""
+    """Percentage of correctly classified test images of a split."""
     X, y, X_test, y_test = eth80(n_categories, seed)
     model = estimator(method, n_categories, seed, **options).fit(X, y)
     return {"accuracy": 100 * model.score(X_test, y_test)}
@@ -90,7 +90,7 @@ def accuracy(method, n_categories, seed, **options):
 
 @cache
 def choose(metric, n_categories):
-    """The best of the grid for the training images of the first split."""
+    """The best candidate of the grid for the training images of the first split."""
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     model = PLRSQ(metric=metric, **L_BFGS, random_state=0)
     search = GridSearchCV(model, GRIDS[metric], cv=folds, refit=False)
@@ -111,7 +111,7 @@ def best_gamma(n_categories):
 
 
 def minimised(n_categories, n_splits):
-    """Per cent of the test images with L-BFGS, by metric."""
+    """Accuracy in percent on the test images with L-BFGS, by metric."""
     names = {"riemann": "affine-invariant", "logeuclid": "log-Euclidean"}
     models = {
         metric: PLRSQ(metric=metric, **L_BFGS, **choose(metric, n_categories))

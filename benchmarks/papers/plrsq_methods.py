@@ -1,12 +1,12 @@
-"""Tang et al.: further methods that the paper names, and another reading of SynII.
+"""Tang et al.: further methods that the paper names, and a different reading of SynII.
 
 The paper names generalized LVQ (GLVQ), generalized LVQ with relevances (GRLVQ, its
-reference for GMLVQ), with tangents (GTLVQ), principal geodesic analysis and support
-vector machines in the tangent space, without figures for them on these data.
+reference for GMLVQ) and with tangents (GTLVQ), principal geodesic analysis, and support
+vector machines in the tangent space, without results for these data.
 
-The paper draws the eigenvalues of a matrix near values that it does not define. The
-rows "noise first" add the noise before the eigenvalues of a class are divided by their
-mean, and not afterwards.
+The paper draws the eigenvalues of a matrix near values that it does not define. In the
+rows "noise first", noise is added before the eigenvalues of a class are divided by
+their mean instead of after the division.
 """
 
 import autograd.numpy as anp

@@ -1,9 +1,9 @@
 """Tang et al., section 3: soft labels of PLVQ, as repeated rows with weights.
 
-PLVQ has a probability of each class as the label of a sample. Its cost is a sum over
-the classes, weighted by these probabilities. The estimators minimize the same cost if
-each row is repeated for each class, with the probabilities as ``sample_weight``. Here,
-their minimum is compared with that of a direct minimization of the cost.
+In PLVQ, the label of a sample is a probability for each class, and the cost is a sum
+over the classes, weighted by these probabilities. The estimators minimize the same cost
+if each row is repeated for each class, with the probabilities as ``sample_weight``. The
+script compares this minimum with a direct minimization of the cost.
 """
 
 import numpy as np

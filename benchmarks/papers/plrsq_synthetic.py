@@ -1,8 +1,8 @@
 """Tang et al.: the synthetic SPD matrices SynI and SynII.
 
-The paper chooses prototypes, epochs and sigma2 by the validation set of each of its 30
-runs; here prototypes and sigma2 are chosen once for each method and data set, by the
-validation sets of the first two runs. Epochs are 50, of steps for 10 samples together.
+In the paper, the validation set of each of 30 runs selects prototypes, epochs and
+sigma2. Here, the validation sets of the first two runs select prototypes and sigma2
+once for each method and data set. There are 50 epochs, with 10 samples per step.
 """
 
 from functools import cache
@@ -39,7 +39,7 @@ CHOSEN = {
     "RSLVQ": {"n_prototypes": (2.87, 1.87), "sigma2": (1.98, 1.39)},
     "GMLVQ": {"n_prototypes": (2.40, 2.70), "max_iter": (57.67, 31.67)},
 }
-# Table 2, per cent, by what divides n and the prototypes a class in the rate.
+# Table 2, percent, by what divides n and the prototypes a class in the rate.
 RATES = {
     "SynI": {50: 97.50, 100: 97.43, 200: 97.41},
     "SynII": {50: 89.78, 100: 89.49, 200: 88.78},
@@ -153,7 +153,7 @@ def plrsq_table_b7(quick):
 
 
 def one_prototype(data, epochs, annealing, seed, **options):
-    """Per cent of the test set of a run, with one prototype a class."""
+    """Accuracy in percent on the test set of a run, with one prototype a class."""
     train, _, test = synthetic(data, seed)
     options |= {"priors": "uniform", "random_state": seed}
     options |= {"metric": "riemann", "solver": "sgd", "max_iter": epochs}

@@ -1,7 +1,8 @@
 """Herrera-Esposito and Burge: the digits of MNIST and SVHN, nine filters.
 
-The paper shows its accuracies and times as bars, without numbers. Its protocol: random
-starts, sigma2 chosen by the accuracy of QDA on 15 % of the training images.
+The paper shows accuracies and times as bars, without numbers. In its protocol,
+initializations are random, and 15 % of the training images select sigma2 by the
+accuracy of QDA.
 
 Times are processor times of one thread, relative to SQFA with the same settings and
 the same data, measured next to each other.
@@ -33,8 +34,8 @@ from skgeom.baselines import (
 from skgeom.geometry import distance_calvo_oller, distance_fisher_rao
 
 PAPER = "Herrera-Esposito and Burge 2025"
-# As little regularised as in the authors' code. With none at all, QDA finds classes in
-# what rounding leaves of filters that a large sigma2 has made parallel.
+# Small regularization, as in the authors' code. Without it, QDA depends on the
+# rounding of filters that are parallel because of a large sigma2.
 QDA = QuadraticDiscriminantAnalysis(tol=0, reg_param=1e-5)
 # As in the authors' code: values of sigma2, and the shrinkage of LDA.
 GRID = {
@@ -82,7 +83,7 @@ SUBSETS = {name: int(name.split()[1]) for name in BASELINES if "a class" in name
 
 @cache
 def training_statistics(data, part):
-    """Statistics of all training images, or of the 85 % beside the validation."""
+    """Statistics of all training images, or of the 85 % that are not held out."""
     X, y, _, _ = digits(data)
     index = validation_split(data)[0] if part == "fit" else slice(None)
     return ClassStatistics.from_data(X[index], y[index])

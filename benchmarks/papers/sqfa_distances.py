@@ -1,7 +1,7 @@
-"""Herrera-Esposito and Burge: how the distances between two Gaussians grow.
+"""Herrera-Esposito and Burge: distances between two Gaussians against their parameters.
 
-The curves of the paper have no printed numbers. They follow from closed forms, from
-which the general functions of the package must not differ.
+The curves of the paper have no printed numbers, but follow from closed forms, with
+which the general functions of the package are compared.
 """
 
 import numpy as np

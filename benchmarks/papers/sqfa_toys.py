@@ -1,8 +1,8 @@
-"""Herrera-Esposito and Burge: which subspace the filters of the toy problems select.
+"""Herrera-Esposito and Burge: subspaces that the filters of the toy problems select.
 
-The figures show filters as arrows, and the text says which pair of dimensions a method
-selects. The measure is the part of the two filters, of unit norm, that lies in each
-pair: the mean sum of squares there.
+The figures show filters as arrows, and the text states which pair of dimensions a
+method selects. The measure is the fraction of the squared weights of the two unit-norm
+filters in each pair of dimensions.
 """
 
 import numpy as np

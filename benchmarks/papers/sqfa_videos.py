@@ -1,9 +1,10 @@
 """Herrera-Esposito and Burge: the speed of naturalistic videos, eight filters in pairs.
 
-The paper shows its accuracies as bars, without numbers, and its videos are not public:
-those here are made in the same way of other photographs, which are not the same for
-training and test. Filters have unit norm, and responses noise of the variance sigma2
-of the paper, which is added to the covariances that the classifier knows.
+The paper shows accuracies as bars, without numbers, and its videos are not public. The
+videos here are generated in the same way from different photographs, and training and
+test use different photographs. Filters have unit norm. The variance sigma2 of the paper
+is the variance of the response noise, which is added to the covariances of the
+classifier.
 """
 
 import time

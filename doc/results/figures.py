@@ -29,16 +29,15 @@ def numbers(rows, column):
     return np.array([float(row[column] or "nan") for row in rows])
 
 
-def beside(axis, rows, labels=None, title=None):
-    """Ours with its spread, and the published figure, row by row."""
+def beside(axis, rows, labels=None, title=None, unit=1):
+    """Ours with its spread, and the published figure, row by row, times a unit."""
     labels = labels or [row["method"] for row in rows]
     places = np.arange(len(rows))
-    spread = np.nan_to_num(numbers(rows, "spread"))
+    spread = unit * np.nan_to_num(numbers(rows, "spread"))
     axis.hlines(places, 0, 1, transform=axis.get_yaxis_transform(), color="0.92")
-    axis.plot(numbers(rows, "published"), places, ls="none", ms=8, **PAPER)
-    axis.errorbar(
-        numbers(rows, "reproduced"), places, xerr=spread, ls="none", ms=5, **OURS
-    )
+    axis.plot(unit * numbers(rows, "published"), places, ls="none", ms=8, **PAPER)
+    ours = unit * numbers(rows, "reproduced")
+    axis.errorbar(ours, places, xerr=spread, ls="none", ms=5, **OURS)
     axis.set_yticks(places, labels)
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.set_title(title)
@@ -65,12 +64,12 @@ def legend(axis, **options):
 def sqfa_mnist():
     measures = {"QDA": "quadratic classifier", "kNN": "three nearest neighbors"}
     measures["QDA of Gaussians"] = "simulated Gaussians"
-    of_methods(rows_of("sqfa-mnist"), measures, 5.0, least=0.83)
+    of_methods(rows_of("sqfa-mnist"), measures, 5.0, least=83)
 
 
 def sqfa_distances():
     measures = {"QDA": "quadratic classifier", "kNN": "three nearest neighbors"}
-    of_methods(rows_of("sqfa-preprint-figure-8"), measures, 2.8, least=0.78)
+    of_methods(rows_of("sqfa-preprint-figure-8"), measures, 2.8, least=78)
 
 
 def sqfa_videos():
@@ -88,8 +87,8 @@ def of_methods(rows, measures, height, least=None):
     for axis, (measure, title) in zip(axes, measures.items(), strict=True):
         chosen = [row for row in rows if row["measure"] == measure]
         chosen.sort(key=lambda row: order.index(row["method"]))
-        beside(axis, chosen, title=title)
-        axis.set_xlabel("accuracy")
+        beside(axis, chosen, title=title, unit=100)
+        axis.set_xlabel("accuracy (%)")
         if least is not None:
             far_below(axis, chosen, least)
 
@@ -97,9 +96,9 @@ def of_methods(rows, measures, height, least=None):
 def far_below(axis, rows, least):
     """Values that would press all others together: numbers at the edge."""
     axis.set_xlim(left=least)
-    for place, value in enumerate(numbers(rows, "reproduced")):
+    for place, value in enumerate(100 * numbers(rows, "reproduced")):
         if value < least:
-            axis.text(least, place, f" \N{LEFTWARDS ARROW} {value:.2f}", va="center")
+            axis.text(least, place, f" \N{LEFTWARDS ARROW} {value:.1f}", va="center")
 
 
 def sqfa_bound():
@@ -171,11 +170,11 @@ def hartoyo_table():
     legend(axes[0])
 
 
-def hartoyo_honest():
+def hartoyo_held_out():
     titles = {"wbcd": "breast cancer", "heart": "heart disease", "pima": "Pima"}
     axes = panels(3, 3.2)
     for axis, (name, title) in zip(axes, titles.items(), strict=True):
-        rows = rows_of("hartoyo-honest", data=name, measure="F1")
+        rows = rows_of("hartoyo-held-out", data=name, measure="F1")
         for row in rows:  # of ten folds: the standard error is what matters
             row["spread"] = float(row["spread"]) / np.sqrt(int(row["runs"]))
         beside(axis, rows, title=title)
@@ -229,7 +228,7 @@ def plrsq_eth80():
         left.plot(x, ours, "o-", color=colour, ms=5, label=name)
         left.plot(x, paper, "D", mfc="none", mec=colour, ms=9, ls="none")
     left.plot([], [], "D", mfc="none", mec="0.4", ms=9, ls="none", label="published")
-    left.set(xlabel="categories", ylabel="accuracy, %", title="table 5")
+    left.set(xlabel="categories", ylabel="accuracy (%)", title="table 5")
     left.legend(frameon=False, fontsize=9)
     for categories, colour in zip(["3", "6", "8"], COLOURS, strict=False):
         rows = rows_of("plrsq-figure-5", categories=categories, n_prototypes="2")
@@ -245,8 +244,8 @@ def plrsq_synthetic():
     axes = panels(2, 2.9, sharey=True)
     for axis, data in zip(axes, ["SynI", "SynII"], strict=True):
         rows = rows_of("plrsq-table-3", data=data, measure="accuracy")
-        beside(axis, rows, title=data)
-        axis.set_xlabel("accuracy")
+        beside(axis, rows, title=data, unit=100)
+        axis.set_xlabel("accuracy (%)")
     legend(axes[0])
 
 
@@ -262,7 +261,7 @@ def plrsq_softness():
             if rows:
                 x, y = numbers(rows, "sigma2"), numbers(rows, "reproduced")
                 axis.semilogx(x, y, line, color=OURS["color"], label=label)
-        axis.set(xlabel=r"$\sigma^2$", title=data, ylabel="accuracy, %")
+        axis.set(xlabel=r"$\sigma^2$", title=data, ylabel="accuracy (%)")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].legend(frameon=False)
 
@@ -282,7 +281,7 @@ def plrsq_few_images():
             color=colour,
             label=method.replace(", by cross-validation", ""),
         )
-    axis.set(xscale="log", xlabel="training images", ylabel="accuracy, %")
+    axis.set(xscale="log", xlabel="training images", ylabel="accuracy (%)")
     axis.set_xticks([200, 500, 1000, 5000], ["200", "500", "1,000", "5,000"])
     axis.minorticks_off()
     axis.legend(frameon=False)

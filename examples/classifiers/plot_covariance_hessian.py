@@ -9,6 +9,8 @@ has the largest curvature. The diagnostics show the class separation along furth
 eigenvectors, the spectra, and the contributions of the features.
 """
 
+# sphinx_gallery_thumbnail_number = 102
+
 import autograd.numpy as anp
 import matplotlib.pyplot as plt
 import numpy as np
@@ -75,6 +77,7 @@ for axis, (name, method) in zip(axes, methods.items(), strict=True):
     axis.set_title(f"{name}, F1 {f1_score(y_test, svm.predict(Z)):.3f}", size=9)
     axis.set(xlabel="component 0", ylabel="component 1")
     axis.legend()
+# sphinx_gallery_alt = "Three 2-D projections of cells, each with a decision boundary"
 plt.show()
 
 # %%
@@ -108,6 +111,7 @@ for axis, values, title in zip(
     figure.colorbar(axis.imshow(values, aspect="auto"), ax=axis)
     axis.set_title(title)
     axis.set(xlabel="covariance eigenvector", ylabel="Hessian eigenvector")
+# sphinx_gallery_alt = "Heat maps of mean distance, variance and their ratio"
 plt.show()
 print(f"best ratio: {grid.ratio.max():.1f}")
 
@@ -126,6 +130,7 @@ for axis, values, name in zip(axes, spectra, ("covariance", "Hessian"), strict=T
     axis.semilogy(numbers[values > 0], values[values > 0], "o")
     axis.semilogy(numbers[values < 0], -values[values < 0], "x")
     axis.set(title=name, xlabel="number", ylabel="eigenvalue")
+# sphinx_gallery_alt = "Eigenvalues of covariance and Hessian on a log scale"
 plt.show()
 
 # %%
@@ -137,6 +142,7 @@ for axis, row, name in zip(
     largest = np.argsort(row)[-10:]
     axis.barh(data.feature_names[largest], row[largest])
     axis.set(title=f"{name} eigenvector", xlabel="contribution")
+# sphinx_gallery_alt = "Largest contributions of features to both eigenvectors"
 plt.show()
 
 # %%

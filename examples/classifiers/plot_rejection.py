@@ -44,6 +44,7 @@ for name, model in models.items():
     model.fit(X_train, y_train)
     AccuracyRejectionDisplay.from_estimator(model, X_test, y_test, label=name, ax=axis)
 axis.set(xlim=(0, 0.4), ylim=(0.9, 1.002))
+# sphinx_gallery_alt = "Accuracy against the rejection rate for three classifiers"
 plt.show()
 
 # %%
@@ -55,8 +56,8 @@ for name, model in models.items():
         y_test, model.predict_proba(X_test), labels=model.classes_
     )
     first = np.argmax(accuracies >= 0.99)
-    print(f"{name:10s}  reject {rejected[first]:.3f}, ", end="")
-    print(f"below the confidence {thresholds[first]:.3f}")
+    print(f"{name:10s}  reject {rejected[first]:.1%}, ", end="")
+    print(f"below the confidence {thresholds[first]:.1%}")
 
 # %%
 # With ``rejection_rate=0.1``, cross-validation on the training digits determines the
@@ -67,7 +68,7 @@ rejecting = RejectionClassifier(models["SQFA + QDA"], rejection_rate=0.1)
 predicted = rejecting.fit(X_train, y_train).predict(X_test)
 rejected = predicted == rejecting.reject_label_
 print(f"accuracy on all digits:      {models['SQFA + QDA'].score(X_test, y_test):.1%}")
-print(f"rejected below {rejecting.threshold_:.3f}:        {rejected.mean():.1%}")
+print(f"rejected below {rejecting.threshold_:.1%}:        {rejected.mean():.1%}")
 print(f"accuracy of accepted digits: {(predicted == y_test)[~rejected].mean():.1%}")
 
 # %%
@@ -90,4 +91,5 @@ for axis, k in zip(axes.flat, confidence.argsort(), strict=False):
     axis.set(xticks=[], yticks=[])
     axis.set_title(f"{y_test[k]} ({confidence[k]:.0%})", size=9)
 figure.suptitle("Rejected digits: label (confidence of the most probable class)")
+# sphinx_gallery_alt = "Sixteen rejected digits with labels and confidences"
 plt.show()

@@ -57,5 +57,6 @@ for row, (name, transformer) in zip(axes, transformers.items(), strict=True):
     FilterDisplay.from_estimator(transformer, shape=(8, 8), axes=row, titles=None)
     row[0].set_ylabel(f"{name}\n{accuracy[name]:.1%}")
 figure.suptitle("Nine filters for digits, and the accuracy of QDA on their outputs")
+# sphinx_gallery_alt = "Nine filters each of PCA, LDA and SQFA as 8 x 8 images"
 figure.savefig("digits_filters.png", dpi=150)
 print("The picture is in digits_filters.png")

@@ -7,7 +7,7 @@ draw filters of digits and of moving patterns, the class distributions of two fe
 and the distances between classes.
 """
 
-# sphinx_gallery_thumbnail_number = 5
+# sphinx_gallery_thumbnail_number = 6
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,12 +35,14 @@ X = X / X.std()
 model = make_pipeline(SQFA(6, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
 model.fit(X, y)
 FilterDisplay.from_estimator(model, shape=(8, 8), n_columns=6)
+# sphinx_gallery_alt = "Six filters of digits as red and blue images"
 plt.show()
 
 # %%
 # Plot the class means and ellipses of one standard deviation for two filters.
 
 ClassEllipsesDisplay.from_estimator(model, X, y, label="digit")
+# sphinx_gallery_alt = "Ellipses of ten digits in the plane of two filters"
 plt.show()
 
 # %%
@@ -49,6 +51,7 @@ plt.show()
 
 display = DistanceMatrixDisplay.from_estimator(model, values_format=".1f")
 display.ax_.set(xlabel="digit", ylabel="digit")
+# sphinx_gallery_alt = "Matrix of distances between ten digits, with values"
 plt.show()
 
 # %%
@@ -91,6 +94,7 @@ FilterDisplay.from_estimator(
     n_columns=4,
     limits="shared",
 )
+# sphinx_gallery_alt = "Four slanted filters of space and time"
 plt.show()
 
 # %%
@@ -108,6 +112,7 @@ for ax, dims in zip(panels, [(0, 1), (0, 3)], strict=True):
         label="speed (deg/s)",
         legend=ax is panels[1],
     )
+# sphinx_gallery_alt = "Ellipses of 17 speeds, rotated and scaled by the speed"
 plt.show()
 
 # %%
@@ -117,4 +122,5 @@ plt.show()
 
 display = DistanceMatrixDisplay.from_estimator(sqfa)
 display.ax_.set(xlabel="speed (deg/s)", ylabel="speed (deg/s)")
+# sphinx_gallery_alt = "Matrix of distances between speeds, small near the diagonal"
 plt.show()

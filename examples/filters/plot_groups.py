@@ -8,6 +8,8 @@ objective together with the previous filters. The filters are therefore ordered,
 principal components, and the first k filters are useful for every k.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -24,20 +26,24 @@ for model in (ordered, together):
     model.fit(X_train, y_train)
 
 FilterDisplay.from_estimator(ordered, shape=(8, 8), n_columns=4)
+# sphinx_gallery_alt = "Eight ordered filters as red and blue images"
 plt.show()
 
 # %%
 # The plot shows the test accuracy of a quadratic classifier on the first k filters.
-# Ordered filters are more accurate for small k, and jointly optimized filters are more
-# accurate for k = 8.
+# Ordered filters are more accurate for small k. For k = 8, the difference is two of 450
+# test images.
 
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for name, model in {"group_size=1": ordered, "joint": together}.items():
     scores = []
     for k in range(1, 9):
         classifier = GaussianClassifier().fit(model.transform(X_train)[:, :k], y_train)
-        scores.append(classifier.score(model.transform(X_test)[:, :k], y_test))
+        correct = classifier.score(model.transform(X_test)[:, :k], y_test)
+        scores.append(100 * correct)
     axis.plot(range(1, 9), scores, "o-", label=name)
-axis.set(xlabel="first k filters", ylabel="test accuracy")
+    print(f"{name:12s}  first 2 filters {scores[1]:.1f} %, all 8 {scores[7]:.1f} %")
+axis.set(xlabel="first k filters", ylabel="test accuracy (%)")
 axis.legend()
+# sphinx_gallery_alt = "Accuracy against the number of filters: ordered ones lead"
 plt.show()

@@ -7,6 +7,8 @@ class means, neighbors, second moments of pairs of classes, or distances between
 class distributions. Each title contains the test accuracy of a quadratic classifier.
 """
 
+# sphinx_gallery_thumbnail_number = 106
+
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -56,4 +58,5 @@ handles, labels = points.legend_elements()
 figure.legend(handles, labels, loc="outside right upper", title="digit")
 figure.supxlabel("first feature")
 figure.supylabel("second feature")
+# sphinx_gallery_alt = "Digits in two features of eight methods, with accuracies"
 plt.show()

@@ -8,7 +8,7 @@ nonlinear filters, the error against the number of filters, and the contribution
 means and covariances to the class distances.
 """
 
-# sphinx_gallery_thumbnail_number = 3
+# sphinx_gallery_thumbnail_number = 2
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,6 +53,7 @@ for name, model in [("linear", linear), ("nonlinear", nonlinear)]:
 pca, filters = nonlinear[0], nonlinear[1].components_
 images = np.concatenate([pca.preimages(filters), pca.preimages(-filters)])
 FilterDisplay(images.reshape(-1, 8, 8)).plot(n_columns=9, cmap="gray")
+# sphinx_gallery_alt = "Preimages with the largest and smallest filter outputs"
 plt.show()
 
 # %%
@@ -87,6 +88,7 @@ ax.plot(numbers, bayes, "--.", label="Bayes error of the Gaussians")
 ax.axvline(fewest, color="grey", linestyle=":", label="one standard error")
 ax.set(xlabel="number of filters", ylabel="error", yscale="log", ylim=(1e-3, 1))
 ax.legend()
+# sphinx_gallery_alt = "Error against the number of filters, flat beyond 14"
 plt.show()
 
 # %%
@@ -122,6 +124,7 @@ def draw_parts(sqfa, labels):
 
 sqfa = SQFA(4, distance="bhattacharyya", group_size=1, random_state=0).fit(X, y)
 draw_parts(sqfa, sqfa.classes_)
+# sphinx_gallery_alt = "Terms of means and covariances for pairs of digits"
 plt.show()
 
 # %%
@@ -134,4 +137,5 @@ videos = make_speed_videos(
 sqfa.fit(videos.data, videos.target)
 figure = draw_parts(sqfa, [f"{speed:.0f}" for speed in videos.speeds])
 figure.suptitle("speeds, in degrees per second")
+# sphinx_gallery_alt = "Terms of means and covariances for pairs of speeds"
 plt.show()

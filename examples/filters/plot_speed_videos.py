@@ -39,6 +39,7 @@ for column, k in zip(axes.T, range(0, 13, 2), strict=True):
     )
     column[0].set_title(f"{videos.speeds[k]:.0f}°/s")
 figure.suptitle("Two videos for each of seven speeds")
+# sphinx_gallery_alt = "Videos of seven speeds as slanted patterns in space and time"
 plt.show()
 
 # %%
@@ -78,6 +79,7 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     )
     row[0].set_ylabel(f"{name}\n{score:.0%} accuracy")
 figure.suptitle("Slanted filters respond to one direction of motion")
+# sphinx_gallery_alt = "Eight motion filters each of SQFA-H, SQFA and PCA"
 plt.show()
 
 # %%

@@ -9,7 +9,7 @@ deviation, and filters as arrows. If a panel does not show the arrow of a filter
 filter has no weights in the axes of the panel.
 """
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 100
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -60,6 +60,7 @@ figure, panels = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
 for axis, dims in zip(panels, [(0, 1), (2, 3), (4, 5)], strict=True):
     draw(axis, statistics, methods, dims, label=axis is panels[0])
 figure.suptitle("Two filters of three methods")
+# sphinx_gallery_alt = "Arrows of SQFA, LDA and PCA along different pairs of axes"
 plt.show()
 
 # %%
@@ -84,6 +85,7 @@ methods = {name: model.components_ for name, model in models.items()}
 for axis, dims in zip(panels, [(0, 1), (2, 3)], strict=True):
     draw(axis, statistics, methods, dims, label=axis is panels[0])
 figure.suptitle("SQFA compares distributions, smSQFA second moments")
+# sphinx_gallery_alt = "SQFA and smSQFA select different pairs of axes"
 plt.show()
 
 # %%
@@ -93,8 +95,8 @@ plt.show()
 # The orientations of three centered classes differ more in axes 1 and 2, which have a
 # small variance, than in axes 3 and 4, which have a large variance. Distances that do
 # not depend on the scale of an axis select axes 1 and 2. The Wasserstein and Euclidean
-# distances select axes 3 and 4. (With the Euclidean distance, two filters of unit norm
-# would become equal.)
+# distances select axes 3 and 4. Two filters of unit norm would become equal with the
+# Euclidean distance, so its filters are orthonormal.
 
 statistics = sqfa_toy_statistics("distances")
 distances = [
@@ -117,4 +119,5 @@ for column, distance in zip(panels.T, distances, strict=True):
     for axis, dims in zip(column, [(0, 1), (2, 3)], strict=True):
         draw(axis, statistics, {distance: model.components_}, dims, limit=1.1)
     column[0].set_title(f"{distance}\n{model.objective_:.3f}")
+# sphinx_gallery_alt = "Filters of five distances in two pairs of axes"
 plt.show()

@@ -74,6 +74,7 @@ figure, axes = plt.subplots(4, n_components, figsize=(7, 5), layout="constrained
 for row, (name, model) in zip(axes, models.items(), strict=True):
     FilterDisplay.from_estimator(model, shape=(8, 8), axes=row, titles=None)
     row[0].set_ylabel(name.replace(", ", ",\n"))
+# sphinx_gallery_alt = "Six filters each of four objectives"
 plt.show()
 
 # %%
@@ -93,6 +94,7 @@ for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):
     )
     distances = display.matrix[np.triu_indices(10, 1)]
     ax.set_title(f"{name}: mean {distances.mean():.2f}, smallest {distances.min():.2f}")
+# sphinx_gallery_alt = "Distance matrices of digits for two objectives"
 plt.show()
 
 # %%

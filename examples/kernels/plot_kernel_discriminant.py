@@ -9,12 +9,14 @@ as filled contours, and compares them with LDA, with kernel principal components
 followed by LDA, and with a support vector machine.
 """
 
+# sphinx_gallery_thumbnail_number = 101
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer, make_circles, make_swiss_roll
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -48,6 +50,7 @@ figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for axis, model in zip(axes, (lda, kda), strict=True):
     contours(axis, lambda points, model=model: model.transform(points)[:, 0], X, y)
     axis.set_title(f"{type(model).__name__}, {model.score(X, y):.0%} accuracy", size=9)
+# sphinx_gallery_alt = "Rings: LDA splits them by a line, KDA by a circle"
 plt.show()
 
 # %%
@@ -65,6 +68,7 @@ figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
 for k, axis in enumerate(axes):
     contours(axis, lambda points, k=k: kda.transform(points)[:, k], X, y)
     axis.set_title(f"discriminant {k + 1}, ratio {kda.eigenvalues_[k]:.1f}", size=9)
+# sphinx_gallery_alt = "Three discriminants of a Swiss roll with four classes"
 plt.show()
 
 # %%
@@ -73,7 +77,11 @@ plt.show()
 # Compare the cross-validated accuracy of the methods on thirty features of cell nuclei,
 # the breast cancer data of Wisconsin. An inner cross-validation selects the width of
 # each kernel, and the number of principal components, the constant C of the support
-# vector machine, or the regularization of the kernel discriminants.
+# vector machine, or the regularization of the kernel discriminants. The last model
+# selects width and regularization by leave-one-out predictions in ``fit``. The four
+# nonlinear models are equally accurate within their standard errors, and more accurate
+# than LDA. Kernel discriminants without a grid search need about a third of the time of
+# the grid search, and return calibrated probabilities.
 
 X, y = load_breast_cancer(return_X_y=True)
 gammas = [0.003, 0.01, 0.03]
@@ -88,11 +96,13 @@ models = {
         KernelDiscriminantAnalysis(priors="uniform"),
         {"gamma": gammas, "regularization": [1e-5, 1e-4, 1e-3]},
     ),
-    "the same, selected by leave-one-out": KernelDiscriminantAnalysis(priors="uniform"),
+    "kernel discriminants, leave-one-out": KernelDiscriminantAnalysis(priors="uniform"),
 }
 for name, model in models.items():
-    scores = cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=5)
-    print(f"{name:>35}: {scores.mean():.1%}")
+    found = cross_validate(make_pipeline(StandardScaler(), model), X, y, cv=5)
+    scores, seconds = found["test_score"], found["fit_time"].mean()
+    error = scores.std() / 5**0.5
+    print(f"{name:35s} {scores.mean():.1%} +- {error:.1%}, fit {seconds:.2f} s")
 
 # %%
 # Plot the single discriminant of the two classes:
@@ -105,4 +115,5 @@ for label, name in enumerate(["malignant", "benign"]):
     axis.hist(discriminant[y == label], bins=30, alpha=0.6, label=name)
 axis.set(xlabel="discriminant", ylabel="samples")
 axis.legend()
+# sphinx_gallery_alt = "Separated histograms of malignant and benign samples"
 plt.show()

@@ -62,7 +62,7 @@ accuracies = {"kept": [], "all samples": [], "recent samples": []}
 for time in np.linspace(0, 1, N_BATCHES):
     X, y = batch(time)
     for name, sqfa in zip(accuracies, (kept, updated, recent), strict=True):
-        accuracies[name].append((classify(sqfa, X) == y).mean())
+        accuracies[name].append(100 * (classify(sqfa, X) == y).mean())
     updated.partial_fit(X, y)
     statistics = statistics.decay(0.9) + ClassStatistics.from_data(X, y)
     recent.init = recent.components_
@@ -71,9 +71,11 @@ for time in np.linspace(0, 1, N_BATCHES):
 # %%
 for name, values in accuracies.items():
     plt.plot(values, label=name)
-plt.axhline(1 / N_CLASSES, color="0.7", linestyle=":", label="by chance")
+plt.axhline(100 / N_CLASSES, color="0.7", linestyle=":", label="by chance")
 plt.xlabel("batch")
-plt.ylabel("accuracy of the next batch")
+plt.ylabel("accuracy of the next batch (%)")
 plt.legend()
+# sphinx_gallery_alt = "Accuracy of old filters decreases, of updated filters not"
 plt.show()
-print({name: round(float(np.mean(values)), 3) for name, values in accuracies.items()})
+for name, values in accuracies.items():
+    print(f"{name:15s} {np.mean(values):.1f} %")

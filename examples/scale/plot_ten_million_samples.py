@@ -1,6 +1,6 @@
 """
-Large data: ten million samples with Dask or blocks
-===================================================
+Data larger than memory: SQFA with Dask or blocks of files
+==========================================================
 
 This example learns filters and a quadratic classifier from data that do not fit in
 memory. It writes the data to files, block by block, and computes the class statistics
@@ -11,7 +11,7 @@ This page is built with 100,000 samples. With the number of samples as an argume
 
     python plot_ten_million_samples.py 10000000
 
-writes 2 GB to a temporary folder, and needs no more memory than with 100,000 samples: a
+writes 2 GB to a temporary folder and needs no more memory than with 100,000 samples: a
 few blocks of 4 MB, and the class covariances.
 """
 
@@ -114,12 +114,12 @@ print(f"Accuracy: {accuracy:.1%}")
 #     sqfa.fit(X, y)
 #
 # Without Dask, use any iterable of blocks: the statistics are the same. Statistics
-# alone do not suffice to select the regularization by held-out samples, so the value of
-# the first fit is used.
+# alone do not suffice to select the regularization and the shrinkage by held-out
+# samples, so the values of the first fit are used.
 
 statistics = ClassStatistics.from_blocks(load(path) for path in paths)
 again = clone(sqfa).set_params(regularization=sqfa.regularization_)
-again.fit_statistics(statistics.shrunk())
+again.fit_statistics(statistics.shrunk(sqfa.shrinkage_))
 print(statistics)
 print(f"Objectives: {sqfa.objective_:.6f} and {again.objective_:.6f}")
 
@@ -127,6 +127,7 @@ print(f"Objectives: {sqfa.objective_:.6f} and {again.objective_:.6f}")
 # Plot the classes as Gaussians of the first two features.
 
 ClassEllipsesDisplay.from_statistics(sqfa.statistics_)
+# sphinx_gallery_alt = "Ellipses of five classes in the plane of two features"
 plt.show()
 
 folder.cleanup()

@@ -55,16 +55,29 @@ models = {
 }
 
 # %%
-# Plot the accuracy in 3-fold cross-validation, with 40 matrices per class.
+# Plot the accuracy in 3-fold cross-validation, with 40 matrices per class. On SynI,
+# class means, prototypes, and linear or kernel classifiers are similarly accurate, and
+# clusters per class are less accurate. On SynII, support vector machines with a
+# log-Euclidean kernel are the most accurate. With 27 training matrices per class,
+# trained prototypes (GLRSQ, PLRSQ) overfit and are less accurate than class means. With
+# more training matrices, PLRSQ is slightly more accurate than class means, see
+# :ref:`results_plrsq`.
 
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
-place = np.arange(len(models))
+place, results = np.arange(len(models)), {}
 for offset, name in [(-0.2, "SynI"), (0.2, "SynII")]:
     X, y = make_syn_spd(name, 40, random_state=0)
     scores = [cross_val_score(model, X, y, cv=3).mean() for model in models.values()]
-    axis.barh(place + offset, scores, 0.4, label=name)
+    axis.barh(place + offset, 100 * np.array(scores), 0.4, label=name)
+    results[name] = scores
 axis.set_yticks(place, list(models))
 axis.invert_yaxis()
-axis.set(xlabel="accuracy", xlim=(0.2, 1))
+axis.set(xlabel="accuracy (%)", xlim=(20, 100))
 axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+# sphinx_gallery_alt = "Bars of accuracy for twelve classifiers and two data sets"
 plt.show()
+
+for k, name in enumerate(models):
+    print(
+        f"{name:28s} SynI {results['SynI'][k]:6.1%}, SynII {results['SynII'][k]:6.1%}"
+    )

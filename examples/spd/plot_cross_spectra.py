@@ -1,6 +1,6 @@
 """
-Direction of a travelling wave from complex cross-spectra
-=========================================================
+Direction of a traveling wave from complex cross-spectra
+========================================================
 
 A wave passes an array of sensors, from left to right or from right to left. The powers
 of the sensors and the covariances of all pairs of sensors are equal in both cases: only
@@ -10,7 +10,7 @@ complex Hermitian matrices. For estimators of real matrices,
 :func:`~skgeom.geometry.real_embedding` converts them.
 """
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 201
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,6 +48,7 @@ for panel, direction in zip(panels, directions, strict=True):
     panel.set(title=f"a wave that moves {direction}", xlabel="time (s)")
     panel.set_yticks(-1.6 * np.arange(N_SENSORS), range(1, N_SENSORS + 1))
 panels[0].set_ylabel("sensor (smoothed)")
+# sphinx_gallery_alt = "Signals of six sensors for waves in two directions"
 plt.show()
 
 # %%
@@ -72,7 +73,7 @@ for name, X in {"real": spectra.real, "complex": spectra}.items():
 # to the delay of the wave from sensor i to sensor k.
 
 model = PLRSQ().fit(spectra, y)
-figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
+figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), layout="compressed")
 for panel, prototype, label in zip(
     panels, model.prototypes_, model.prototype_labels_, strict=True
 ):
@@ -81,4 +82,5 @@ for panel, prototype, label in zip(
     panel.set_xticks(range(N_SENSORS), range(1, N_SENSORS + 1))
     panel.set_yticks(range(N_SENSORS), range(1, N_SENSORS + 1))
 figure.colorbar(image, ax=panels, label="phase (radians)")
+# sphinx_gallery_alt = "Phase matrices of two prototypes with opposite signs"
 plt.show()

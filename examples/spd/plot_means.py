@@ -7,6 +7,8 @@ The arithmetic mean of covariance matrices has a larger determinant than the mat
 swell. A linear map of the coordinates transforms the geometric mean like the matrices.
 """
 
+# sphinx_gallery_thumbnail_number = 100
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -47,6 +49,7 @@ for panel, change in zip(panels, [np.eye(2), inverse_root], strict=True):
 panels[0].set_title("original coordinates")
 panels[1].set_title("whitened")
 panels[0].legend()
+# sphinx_gallery_alt = "Ellipses with arithmetic and geometric mean, also whitened"
 plt.show()
 
 # %%

@@ -7,6 +7,8 @@ and their sizes vary. The metric determines the shape of the prototypes and whet
 matters. An animation shows prototypes during training.
 """
 
+# sphinx_gallery_thumbnail_number = 100
+
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import FuncAnimation
@@ -47,6 +49,7 @@ for panel, metric in zip(panels.flat, metrics, strict=True):
         outline(panel, matrix, color=COLOURS[label], lw=3.5)
     panel.set(title=metric, xlim=(-4, 4), ylim=(-4, 4))
     panel.set(aspect="equal", xticks=[], yticks=[])
+# sphinx_gallery_alt = "Prototypes of three classes as ellipses, for four metrics"
 plt.show()
 
 # %%
@@ -104,4 +107,5 @@ def draw(frame):
 # The last frame stays for a while.
 frames = [*range(N_FRAMES), *[N_FRAMES - 1] * 10]
 animation = FuncAnimation(figure, draw, frames, interval=150)
+# sphinx_gallery_alt = "Animation: three prototypes move to their classes"
 plt.show()

@@ -3,14 +3,15 @@ Feature relevances with GMLVQ
 =============================
 
 :class:`~skgeom.GMLVQ` learns one prototype per class and a metric. The diagonal of the
-metric contains the relevance of each feature. The baseline is :class:`~skgeom.RSLVQ`,
-which uses the Euclidean metric.
+metric contains the relevance of each feature. Five of thirty features with the largest
+relevances are nearly as accurate as all features.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
+from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -19,15 +20,50 @@ from skgeom import GMLVQ, RSLVQ
 
 data = load_breast_cancer()
 X, y = StandardScaler().fit_transform(data.data), data.target_names[data.target]
-for name, lvq in {
-    "learned metric": GMLVQ(random_state=0),
-    "Euclidean": RSLVQ(),
-}.items():
-    model = make_pipeline(StandardScaler(), lvq)
-    scores = cross_val_score(model, data.data, y)
-    print(f"{name:14s}  accuracy in five folds {scores.mean():.1%}")
+
+
+def report(name, model):
+    scores = cross_val_score(make_pipeline(StandardScaler(), model), data.data, y)
+    error = scores.std() / 5**0.5
+    print(f"{name:24s} {scores.mean():.1%} (standard error {error:.1%})")
+
+
+report("GMLVQ, learned metric", GMLVQ(random_state=0))
+report("RSLVQ, Euclidean metric", RSLVQ())
 
 # %%
+# The learned metric does not increase the accuracy here, but it can be interpreted.
+#
+# Feature selection by relevance
+# ------------------------------
+#
+# In each training fold, select the five features of the largest relevance, and compare
+# with five random features.
+
+
+def relevance(gmlvq):
+    return np.diag(gmlvq.omega_.T @ gmlvq.omega_)
+
+
+selection = SelectFromModel(
+    GMLVQ(random_state=0),
+    max_features=5,
+    threshold=-np.inf,
+    importance_getter=relevance,
+)
+report("five relevant features", make_pipeline(selection, RSLVQ()))
+rng = np.random.default_rng(0)
+scores = []
+for _ in range(10):
+    columns = rng.choice(30, size=5, replace=False)
+    model = make_pipeline(StandardScaler(), RSLVQ())
+    scores.append(cross_val_score(model, data.data[:, columns], y).mean())
+print(f"{'five random features':24s} {np.mean(scores):.1%} (mean of 10 draws)")
+
+# %%
+# Calibrated probabilities
+# ------------------------
+#
 # ``predict_proba`` of :class:`~skgeom.GMLVQ` uses a temperature that is selected with
 # held-out samples. Compare the log-loss with a sigmoid calibration by scikit-learn,
 # which fits five classifiers.
@@ -41,8 +77,6 @@ for name, model in {
     print(f"{name:22s}  log-loss in five folds {-losses.mean():.3f}")
 
 # %%
-# The learned metric does not always increase the accuracy, but it can be interpreted.
-#
 # Feature relevances
 # ------------------
 #
@@ -51,11 +85,12 @@ for name, model in {
 
 gmlvq = GMLVQ(random_state=0).fit(X, y)
 metric = gmlvq.omega_.T @ gmlvq.omega_
-relevances = np.diag(metric)
+relevances = relevance(gmlvq)
 order = np.argsort(relevances)[-10:]
 figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
 axis.barh(data.feature_names[order], relevances[order] / relevances.sum())
 axis.set_xlabel("relevance")
+# sphinx_gallery_alt = "Bars of the ten largest relevances of features"
 plt.show()
 
 # %%
@@ -74,4 +109,5 @@ for label, colour in zip(gmlvq.classes_, ["tab:blue", "tab:orange"], strict=True
     axis.plot(*prototypes.T, "*", color=colour, ms=18, mec="black")
 axis.set(xlabel="first axis of the metric", ylabel="second axis")
 axis.legend(title="stars: prototypes")
+# sphinx_gallery_alt = "Samples and prototypes along two axes of the metric"
 plt.show()

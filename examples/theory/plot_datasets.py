@@ -7,6 +7,8 @@ to fetch the data of the papers. Toy problems are available as samples, or as ex
 statistics for fits without samples.
 """
 
+# sphinx_gallery_thumbnail_number = 101
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -35,6 +37,7 @@ for panel, (name, (statistics, dims)) in zip(panels, shown.items(), strict=False
     panel.set(title=f'sqfa_toy_statistics("{name}")', xlabel="", ylabel="")
 panels[2].scatter(*X[:, 2:].T, c=y, cmap="tab10", vmax=9, s=6)
 panels[2].set(title="make_gaussian_classes", aspect="equal")
+# sphinx_gallery_alt = "Classes of two toy problems, and samples of one of them"
 plt.show()
 
 # %%
@@ -57,6 +60,7 @@ for panel, name in zip(panels[1:], ["SynI", "SynII"], strict=True):
         values = np.linalg.eigvalsh(syn[classes == label])[:, ::-1]
         panel.semilogy(range(1, 11), values.T, color=f"C{label}", lw=0.4)
     panel.set(title=f'make_syn_spd("{name}")', xlabel="number", ylabel="eigenvalue")
+# sphinx_gallery_alt = "SPD matrices as ellipses, and eigenvalues of two data sets"
 plt.show()
 
 # %%
@@ -74,6 +78,7 @@ for speed, panel in enumerate(panels):
         title=f"{videos.speeds[speed]:.0f}°/s", xticks=[], yticks=[], xlabel="space"
     )
 panels[0].set_ylabel("time")
+# sphinx_gallery_alt = "Videos at three speeds as images of space and time"
 plt.show()
 
 # %%
@@ -84,9 +89,10 @@ plt.show()
 # names. :func:`~skgeom.datasets.fetch_mnist`, :func:`~skgeom.datasets.fetch_heart` and
 # :func:`~skgeom.datasets.fetch_pima` download missing files with scikit-learn. The
 # files of :func:`~skgeom.datasets.fetch_svhn` must be downloaded manually, and the
-# files of :func:`~skgeom.datasets.fetch_eth80` and
-# :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed; the error message explains
-# how. All fetchers have the same interface (this page does not run the code)::
+# files of :func:`~skgeom.datasets.fetch_eth80`, :func:`~skgeom.datasets.fetch_ssvep`
+# and :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed; the error message
+# explains how. All fetchers have the same interface. The following code is not run on
+# this page::
 #
 #     from skgeom.datasets import fetch_heart, fetch_mnist
 #

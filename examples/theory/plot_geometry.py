@@ -6,7 +6,7 @@ SQFA can use distances between Gaussians or between covariance matrices. This ex
 shows 1-D Gaussians and 2 x 2 covariances.
 """
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 200
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -70,6 +70,7 @@ panels[0].plot(middle, np.sqrt(variance[0]), "D", color="tab:blue", label="mean"
 panels[0].set(xlabel="mean", ylabel="standard deviation", ylim=(0, None))
 panels[0].legend(loc="lower center")
 panels[1].set(title="Gaussians along the geodesic", xlabel="x", yticks=[])
+# sphinx_gallery_alt = "Geodesic of Gaussians as an arc above a straight line"
 plt.show()
 
 # %%
@@ -114,4 +115,5 @@ cone.set_box_aspect(None, zoom=0.85)  # the labels of the axes stay in the pictu
 cone.view_init(18, -65)
 ellipses.set_yticks([0, -5], ["straight", "geodesic"])
 ellipses.set(aspect="equal", xticks=[])
+# sphinx_gallery_alt = "Cone of covariances with a straight line and a geodesic"
 plt.show()

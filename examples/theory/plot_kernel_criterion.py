@@ -11,6 +11,8 @@ components, and the discriminants of the between-class criterion are close to th
 differences of the class means.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
@@ -41,6 +43,7 @@ for row, criterion in zip(axes, ["total", "between"], strict=True):
         axis.scatter(*X.T, c=y, cmap="tab10", vmax=9, s=5)
         axis.set(xticks=[], yticks=[])
         axis.set_title(f"{criterion}, regularization {regularization:g}", size=9)
+# sphinx_gallery_alt = "Discriminants of two criteria for three regularizations"
 plt.show()
 
 # %%
@@ -64,4 +67,5 @@ for criterion in ["total", "between"]:
     axis.semilogx(values, shares, label=criterion)
 axis.set(xlabel="regularization", ylabel="share of the variance within classes")
 axis.legend(title="criterion")
+# sphinx_gallery_alt = "Within-class variance against the regularization"
 plt.show()

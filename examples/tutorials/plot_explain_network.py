@@ -17,6 +17,8 @@ network, and a plot shows where its decisions change.
 # five columns are missing values and are imputed. Half of the samples are used for
 # testing.
 
+# sphinx_gallery_thumbnail_number = 101
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -68,6 +70,7 @@ for axis, points, title in [
     image = axis.scatter(*points.T, c=probability, s=10, cmap="RdBu_r", vmin=0, vmax=1)
     axis.set(title=title, xlabel="component 1", ylabel="component 2")
 figure.colorbar(image, ax=axes, label="probability of diabetes (network)")
+# sphinx_gallery_alt = "PCA and Hessian projection of patients, colored by risk"
 plt.show()
 
 # %%
@@ -102,6 +105,7 @@ axes[0].barh(names[order], np.abs(weights[order]))
 axes[0].set_xlabel("absolute weight in the Hessian axis")
 axes[1].barh(names[order], 100 * importance[order], color="C1")
 axes[1].set_xlabel("decisions changed by shuffling (%)")
+# sphinx_gallery_alt = "Weights and permutation importance of eight measurements"
 plt.show()
 
 # %%
@@ -109,9 +113,10 @@ plt.show()
 # --------------------
 #
 # Move a sample along the Hessian axis, the most sensitive direction of the network,
-# until the decision of the network changes. The printed change, in the units of the
-# table, is the smallest change along this axis that changes the decision. It is a
-# property of the network, not a causal effect.
+# until the decision of the network changes. The smallest step along this axis that
+# changes the decision changes all eight measurements together. The three largest
+# changes are printed in the units of the table. They are a property of the network, not
+# a causal effect.
 
 index = np.abs(probability - 0.7).argmin()
 steps = np.linspace(-3, 3, 601)
@@ -119,10 +124,11 @@ path = Z_test[index] + steps[:, None] * weights
 flips = steps[network.predict(path) != predicted[index]]
 step = flips[np.abs(flips).argmin()]
 change = step * weights * scaler[-1].scale_
-print(f"probability of diabetes: {probability[index]:.2f}")
+print(f"probability of diabetes: {probability[index]:.1%}")
+print("joint change that changes the decision, largest three of eight:")
 for k in np.abs(step * weights).argsort()[:-4:-1]:
     value = scaler[-1].inverse_transform(Z_test[[index]])[0, k]
-    print(f"{names[k]:15s} {value:6.1f}  change to flip the decision {change[k]:+.1f}")
+    print(f"{names[k]:15s} {value:6.2f} {change[k]:+.2f}")
 
 # %%
 # :ref:`covariance_hessian` explains the theory and its conditions.

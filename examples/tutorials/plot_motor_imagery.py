@@ -7,14 +7,14 @@ classifies covariance matrices of EEG trials of four imagined movements, and dis
 where on the scalp the power of each movement differs from the mean of all trials.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # Data
 # ----
 #
 # BCI competition IV, data set 2a, subject 3: 22 channels, four movements, 288 trials on
 # each of two days. Each trial is one covariance matrix.
+
+# sphinx_gallery_thumbnail_number = 200
 
 import matplotlib.pyplot as plt
 import mne
@@ -63,6 +63,7 @@ ConfusionMatrixDisplay.from_estimator(
     cmap="Blues",
     colorbar=False,
 )
+# sphinx_gallery_alt = "Confusion matrix of four imagined movements"
 plt.show()
 
 # %%
@@ -91,11 +92,12 @@ for axis, name in zip(axes, names, strict=True):
     pattern *= np.sign(pattern[abs(pattern).argmax()])
     mne.viz.plot_topomap(pattern, info, axes=axis, show=False, contours=4)
     axis.set_title(f"{name}\npower {ratios[weakest]:.0%} of the mean")
+# sphinx_gallery_alt = "Scalp maps of four movements with their relative power"
 plt.show()
 
 # %%
 # The pattern of a hand lies over the motor cortex of the opposite hemisphere, and the
 # pattern of the feet near the midline. No rhythm is clearly weaker for the tongue: the
 # ratio is close to one, and the pattern has no focus. The channel names and their order
-# follow the competition. :ref:`lvq` explains prototypes, and :ref:`patterns` the
-# patterns.
+# follow the competition. :ref:`lvq` explains prototypes, and :ref:`patterns` explains
+# activation patterns.

@@ -118,6 +118,7 @@ axis.plot(rows, log, label="memory of the process")
 axis.plot(rows, before + rows * N_FEATURES * 4, "--", label="with all rows in memory")
 axis.set(xlabel="millions of rows read", ylabel="memory (MB)", ylim=(0, None))
 axis.legend()
+# sphinx_gallery_alt = "Constant memory, and a growing line with all rows in memory"
 plt.show()
 folder.cleanup()
 

@@ -17,6 +17,8 @@ with the cost of a classifier that always decides, on held-out patients.
 # All predictions below are for held-out samples of ten folds. The preprocessing is
 # fitted in each fold.
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.calibration import calibration_curve
@@ -52,10 +54,12 @@ observed, expected = calibration_curve(
 )
 errors = 2 * np.sqrt(observed * (1 - observed) / (len(y) / 4))
 figure, axis = plt.subplots(figsize=(4.5, 3.6), layout="constrained")
-axis.plot([0.5, 1], [0.5, 1], color="gray", ls="--", label="calibrated")
+expected, observed, errors = 100 * expected, 100 * observed, 100 * errors
+axis.plot([50, 100], [50, 100], color="gray", ls="--", label="calibrated")
 axis.errorbar(expected, observed, yerr=errors, fmt="o", label="held-out patients")
-axis.set(xlabel="confidence", ylabel="accuracy", xlim=(0.5, 1), ylim=(0.4, 1.05))
+axis.set(xlabel="confidence (%)", ylabel="accuracy (%)", xlim=(50, 100), ylim=(40, 105))
 axis.legend()
+# sphinx_gallery_alt = "Accuracy against confidence, near the diagonal"
 plt.show()
 
 # %%
@@ -88,14 +92,15 @@ print(f"cost if all are referred: {referral_cost:.2f}")
 # accuracy and rejection rate for each threshold.
 
 accuracies, rejected, thresholds = accuracy_rejection_curve(y, probabilities)
-figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
+figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for color, unit in [("C0", 1), ("C1", 2), ("C2", 4)]:
     costs = (1 - rejected) * (1 - accuracies) * error_cost + rejected * unit
     name = f"a referral costs {unit}"
     axis.plot(thresholds, costs, color=color, label=name)
     axis.axvline(1 - unit / error_cost, color=color, ls="--", lw=1)
 axis.set(xlabel="threshold (dashed: rule)", ylabel="cost per patient", xlim=(0.5, 1))
-axis.legend(title="an error costs 10")
+figure.legend(title="an error costs 10", loc="outside right upper")
+# sphinx_gallery_alt = "Cost per patient against the threshold for three costs"
 plt.show()
 
 # %%

@@ -51,7 +51,8 @@ for label, frequency in enumerate(frequencies, 1):
     axis.semilogy(hertz, power.mean(axis=0), color=color, label=f"{frequency} Hz light")
     axis.axvline(frequency, color=color, ls=":", lw=1)
 axis.set(xlim=(5, 30), xlabel="frequency (Hz)", ylabel="power, channel Oz")
-axis.legend()
+figure.legend(loc="outside upper center", ncols=3)
+# sphinx_gallery_alt = "Power spectra with peaks at the frequencies of the lights"
 plt.show()
 
 # %%
@@ -107,7 +108,8 @@ for name, marker in zip(models, "s^o", strict=True):
     axis.plot(range(1, 13), 100 * np.array(scores[name]), marker, label=name)
 axis.axhline(100 / 3, color="gray", ls=":", label="chance")
 axis.set(xlabel="subject", ylabel="accuracy (%)", xticks=range(1, 13), ylim=(30, 102))
-axis.legend(ncols=4, loc="lower center", fontsize="small")
+figure.legend(ncols=4, loc="outside upper center")
+# sphinx_gallery_alt = "Accuracy of three classifiers for twelve subjects"
 plt.show()
 
 # %%
@@ -115,8 +117,10 @@ plt.show()
 # -----------------------------
 #
 # The diagonal of a class mean contains the power of each channel and band. The plot
-# shows the power relative to the mean of all trials. It is higher in the band of the
-# light, on all channels.
+# shows the power of subject 7 relative to the mean of all trials. For lights of 13 and
+# 17 Hz, the power is higher in the band of the light, on all channels. For the light of
+# 21 Hz, the power in its own band hardly differs from the mean (-0.3 to 0.3 dB). The
+# lower power at 13 Hz distinguishes this light.
 
 mine = subject == 7
 overall = np.diag(mean_affine_invariant(X[mine]))
@@ -130,6 +134,7 @@ for axis, label, frequency in zip(axes, [1, 2, 3], frequencies, strict=True):
     axis.set_title(f"light of {frequency} Hz")
 axes[0].set_ylabel("band")
 figure.colorbar(image, ax=axes, label="relative power (dB)")
+# sphinx_gallery_alt = "Relative power by band and channel for three lights"
 plt.show()
 
 # %%

@@ -17,6 +17,8 @@ quality of the probabilities, reduces the table to two features, and saves the m
 # they are standardized: filters and kernels compare features with each other. Missing
 # values are imputed.
 
+# sphinx_gallery_thumbnail_number = 2
+
 import io
 
 import joblib
@@ -122,6 +124,7 @@ for axis, key, label in [
     axis.grid(axis="x", alpha=0.3)
 axes[0].set_yticks(range(len(models)), list(models))
 axes[0].invert_yaxis()
+# sphinx_gallery_alt = "Accuracy and log-loss of seven classifiers"
 plt.show()
 
 # %%
@@ -139,6 +142,7 @@ features = model[:-1].transform(X)
 for color, name in [("C0", "absent"), ("C1", "present")]:
     display.ax_.scatter(*features[disease == name].T, s=6, color=color, alpha=0.6)
 display.ax_.set(xlabel="feature 1", ylabel="feature 2")
+# sphinx_gallery_alt = "Patients in two features with ellipses of both classes"
 plt.show()
 
 # %%
@@ -151,6 +155,7 @@ largest = np.abs(weights).argsort()[-8:]
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 axis.barh(names[largest], weights[largest])
 axis.set_xlabel("weight in the first feature")
+# sphinx_gallery_alt = "Bars of the largest weights of the first feature"
 plt.show()
 
 # %%
@@ -191,6 +196,7 @@ loaded = joblib.load(file)
 print("equal predictions:", np.array_equal(loaded.predict(X), model.predict(X)))
 
 # %%
-# Next steps: :ref:`kernel_discriminant` for the most accurate classifier with default
-# parameters, :ref:`sqfa` for the filters, and
+# Next steps: :ref:`kernel_discriminant` for a classifier with calibrated probabilities,
+# :ref:`sqfa` for the filters, and
 # :ref:`sphx_glr_auto_examples_tutorials_plot_reject_cost.py` for decisions with costs.
+# :ref:`defaults` compares the classifiers on more tables.

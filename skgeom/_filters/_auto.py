@@ -2,7 +2,8 @@
 
 Of the pairs (shrinkage, sigma^2) whose mean log posterior of held-out samples is within
 one standard error of the best, the most regularized pair is selected: first sigma^2, at
-a medium shrinkage, then the shrinkage. Each selection ends when the score decreases.
+a medium shrinkage, then the shrinkage. Each selection ends when a candidate is worse
+than the best one before it by more than a standard error.
 """
 
 from contextlib import nullcontext
@@ -49,9 +50,9 @@ _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
 class Selection:
     """Shrinkage and sigma^2, how they were selected, and the score of each candidate.
 
-    ``shrinkage`` is None where the covariances are given or shrunk in closed form, and
-    ``scores`` is None where nothing was held out. ``error`` is the standard error of
-    the largest score.
+    ``shrinkage`` is None if the covariances are given or shrunk in closed form, and
+    ``scores`` is None without held-out samples. ``error`` is the standard error of the
+    largest score.
     """
 
     shrinkage: float | None
@@ -109,7 +110,7 @@ def class_intensities(shrinkage, counts):
 
 @dataclass(frozen=True)
 class Fold:
-    """Held-out samples, and statistics of the remaining ones, in few coordinates.
+    """Held-out samples, and statistics of the remaining samples, in few coordinates.
 
     ``shares`` are the weights of the held-out samples in the mean over all folds, in
     which all classes have the same weight. ``noise`` is the covariance that is added to
@@ -126,10 +127,10 @@ class Fold:
 def folds_of_samples(
     statistics, X, y, sample_weight, points, n_components, whiten, estimator, noise
 ):
-    """The folds of some samples of the data; none if nothing can be selected by them.
+    """The folds of some samples of the data; empty if they cannot select anything.
 
-    A fold without which nearly nothing would remain of the weight of a class is none.
-    Returns the folds, and the candidates of sigma^2.
+    Folds that hold out nearly the whole weight of a class are omitted. Returns the
+    folds and the candidates of sigma^2.
 
     Parameters
     ----------
@@ -142,11 +143,11 @@ def folds_of_samples(
     n_components : int
         Number of filters.
     whiten : bool
-        Whether nothing may depend on the units of the coordinates.
+        Whether the result must not depend on the units of the coordinates.
     estimator : None, str or object
         The estimator of the class covariances.
     noise : ndarray of shape (n_coordinates, n_coordinates) or None
-        What is added to the class covariances.
+        Covariance that is added to the class covariances.
     """
     X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)
@@ -219,7 +220,7 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
     most = max(MOST_SAMPLES // sum(len(part.classes) for part in parts), 1)
     for part in parts:
         own = part.project(basis.T)
-        sizes = np.minimum(own.counts, most).astype(int)
+        sizes = np.clip(own.counts, 1, most).astype(int)
         draws = [
             mean + rng.standard_normal((size, len(mean))) @ _root(covariance)
             for mean, covariance, size in zip(
@@ -246,7 +247,8 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     ----------
     folds : list of Fold
     objective_of : callable
-        Maps the statistics of a fold and sigma^2 to an objective of filters.
+        Maps the statistics of a fold and sigma^2 to an objective with ``classes``, see
+        :class:`skgeom.objectives.Objective`.
     shrinkages : sequence of float
         Candidates in descending order; a single None leaves covariances as they are.
     regularizations : sequence of float
@@ -330,9 +332,10 @@ def warn_if_uninformative(selection, n_classes):
             "The filters do not separate held-out samples: their mean log posterior is "
             f"{best:.4f} at best, with a standard error of {selection.error:.4f}, and "
             f"{-np.log(n_classes):.4f} for equal probabilities of all classes. The "
-            "data may have too many features for their number of samples, or no "
-            "differences between the classes. Use more samples, or select features "
-            "first.",
+            "data may have no differences between the classes, too many features for "
+            "their number of samples, or features of large variance that do not "
+            "separate the classes. Use StandardScaler, select features, or set "
+            "regularization=0 with more samples than features.",
             UserWarning,
         )
 
@@ -345,8 +348,8 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         statistics = statistics.shrunk(class_intensities(shrinkage, statistics.counts))
     statistics = with_noise(statistics, fold.noise)
     objective = objective_of(statistics, sigma2)
-    for pairs in objective.growing_samples(random_state=0)[:1]:
-        objective = objective.sample(pairs)
+    if subsets := objective.growing_subsets(random_state=0):
+        objective = objective.subset(subsets[0])
     if start is None:
         iterations, classes = _FIRST_ITERATIONS, objective.classes
         start = discriminant_directions(
@@ -354,14 +357,14 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         )
     pooled = statistics.pooled_covariances()
     metric = rotation_metric(objective, constraint, *pooled, sigma2)
-
-    def cost(point):
-        value, gradient = objective(manifold.filters_of(point))
-        return -value, -gradient
-
     options = {"max_iter": iterations, "tol": _TOL}
     try:
         manifold = filter_manifold(constraint, metric, *start.shape)
+
+        def cost(point):
+            value, gradient = objective(manifold.filters_of(point))
+            return -value, -gradient
+
         with one_blas_thread() if objective.parallel else nullcontext():
             point = manifold.point_of(manifold.nearest(start))
             result = minimize(cost, manifold, point, **options)
@@ -412,15 +415,14 @@ def _most_regularized(candidates, posteriors, shares):
 def _regularizations(basis, within, counts):
     """The candidates of sigma^2 in descending order.
 
-    They begin at the largest variance within the classes, and end at the geometric mean
-    of the d variances. With n > d samples in each class, covariances have relative
-    errors of about d / n, and the end is smaller by the square of that.
+    They begin at the largest variance within the classes and end at the smallest one.
+    With n > d samples in each class, the d variances have relative errors of about
+    d / n, and the end is smaller by the square of that.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)
     variances = variances[variances > _rounding(variances)]
     ratio = min(1.0, len(variances) / counts.mean())
-    smallest = np.exp(np.log(variances).mean()) * ratio**2
-    n_steps = int(np.log(variances[-1] / smallest) / np.log(_STEP))
+    n_steps = int(np.log(variances[-1] / (variances[0] * ratio**2)) / np.log(_STEP))
     values = variances[-1] / _STEP ** np.arange(n_steps + 1)
     return [float(f"{value:.8g}") for value in values]  # equal in spite of rounding
 

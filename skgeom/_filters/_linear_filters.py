@@ -71,8 +71,9 @@ class TrainingData:
         Statistics of all samples, in the coordinates of the space.
     space : FeatureSpace
         The coordinates in which the filters are optimized.
-    y, sample_weight : ndarray of shape (n_samples,) or None
-    held_out : tuple
+    y : ndarray of shape (n_samples,) or None
+        The labels.
+    for_selection : tuple
         Samples for an automatic selection: features, labels, weights and coordinates.
         Empty without an automatic selection.
     """
@@ -80,8 +81,7 @@ class TrainingData:
     statistics: ClassStatistics
     space: FeatureSpace
     y: np.ndarray | None = None
-    sample_weight: np.ndarray | None = None
-    held_out: tuple = ()
+    for_selection: tuple = ()
 
 
 class BaseFilters(
@@ -90,7 +90,13 @@ class BaseFilters(
     TransformerMixin,
     BaseEstimator,
 ):
-    """Base class of linear filters that maximize an objective of labeled data."""
+    """Base class of linear filters that maximize an objective of labeled data.
+
+    A subclass defines ``fit``, ``_distance_objective(statistics, sigma2)``, the mean
+    class distance as an objective of filters, and ``_distance_parameters``, the names
+    of the parameters of the estimator that ``_distance_objective`` uses. It accepts the
+    same names as keyword arguments, which replace the parameters of the estimator.
+    """
 
     _fitted_array = "components_"
     _value_name = "objective"  # in printed lines
@@ -234,8 +240,8 @@ class BaseFilters(
     def filter_importances(self):
         """Compute the decrease of the mean class distance without each filter.
 
-        The other filters remain as they are. A filter that shares its information with
-        other filters has a small importance, even if it separates the classes well.
+        The other filters are not changed. If other filters contain the information of a
+        filter, its importance is small, even if the filter separates the classes well.
 
         Returns
         -------
@@ -279,30 +285,30 @@ class BaseFilters(
         is_auto = "auto" in (self.covariance_estimator, self._sigma2)
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0)
-            held_out = ()
+            samples = ()
             if is_auto and estimator is None:
                 statistics, rows = statistics_and_sample(X, y, sample_weight)
-                held_out = *rows, rows[0]
+                samples = *rows, rows[0]
             else:
                 statistics = ClassStatistics.from_data(
                     X, y, estimator, sample_weight=sample_weight
                 )
-            self._check_sizes(statistics.classes)
-            return TrainingData(statistics, FeatureSpace(), held_out=held_out)
+            self._set_sizes(statistics.classes)
+            return TrainingData(statistics, FeatureSpace(), for_selection=samples)
         X, y = self._validated(X, y)
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        self._check_sizes(np.unique(y))
+        self._set_sizes(np.unique(y))
         space = self._space_of(X)
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
-        held_out = ()
+        samples = ()
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight)
-            held_out = take(X, rows), y[rows], weights, take(space.samples, rows)
-        return TrainingData(statistics, space, y, sample_weight, held_out)
+            samples = take(X, rows), y[rows], weights, take(space.samples, rows)
+        return TrainingData(statistics, space, y, samples)
 
-    def _check_sizes(self, classes, argument="y"):
-        """Check numbers of classes and features; set the number of filters."""
+    def _set_sizes(self, classes, argument="y"):
+        """Set the number of filters, after a check of the numbers that limit it."""
         check_two_classes(classes, type(self).__name__, argument)
         n_features, most = self.n_features_in_, len(classes) - 1
         self._n_filters = int(self.n_components or min(most, n_features))
@@ -373,25 +379,24 @@ class BaseFilters(
 
     def _folds(self, data):
         """Folds of held-out samples, and candidates of sigma^2; none without folds."""
-        if not data.held_out:
+        if not data.for_selection:
             return [], []
         return folds_of_samples(
             data.statistics,
-            *data.held_out,
+            *data.for_selection,
             self._n_filters,
             whiten=self._sigma2 == 0,
             estimator=self._class_estimator,
             noise=self._noise(data.space),
         )
 
-    def _select(self, statistics, folds=(), candidates=(), shrinks=None):
+    def _select(self, statistics, folds=(), candidates=(), may_shrink=True):
         """The shrinkage and sigma^2, by folds if there are any.
 
         ``candidates`` are values of sigma^2, if it is selected automatically.
         """
         sigma2 = self._sigma2
-        if shrinks is None:
-            shrinks = self.covariance_estimator == "auto"
+        shrinks = may_shrink and self.covariance_estimator == "auto"
         if sigma2 != "auto":
             check_regularization(sigma2, statistics)
         if not shrinks and sigma2 != "auto":
@@ -422,15 +427,16 @@ class BaseFilters(
             f"{selection.regularization:.6g} ({selection.rule})"
         )
 
-    def _regularized(self, statistics, selection, space, shrinks=None):
-        """The statistics with the selected shrinkage, and with noise if it is given."""
-        if shrinks is None:
-            shrinks = self.covariance_estimator == "auto"
-        if shrinks:
-            intensities = None
-            if selection.shrinkage is not None:
-                intensities = class_intensities(selection.shrinkage, statistics.counts)
+    def _shrunk_with_noise(self, statistics, selection, space):
+        """The statistics with the selected shrinkage, and with noise if it is given.
+
+        :class:`skgeom.objectives.ClassMoments` adds sigma^2.
+        """
+        if selection.shrinkage is not None:
+            intensities = class_intensities(selection.shrinkage, statistics.counts)
             statistics = statistics.shrunk(intensities)
+        elif selection.rule == "closed form":
+            statistics = statistics.shrunk()
         return with_noise(statistics, self._noise(space))
 
     # Optimization
@@ -455,22 +461,22 @@ class BaseFilters(
             "init": init,
             "n_init": self._n_restarts(),
             "group_size": self.group_size,
-            "distinct": selection.rule != "given",
+            "refit_dependent": selection.rule != "given",
             "random_state": self.random_state,
             "optimizer": self.optimizer,
             "max_iter": self.max_iter,
             "tol": self.tol,
         }
 
-    def _placed(self, filters, space, model):
-        """Filters as stored: in the namespace of a model, and the dtype of samples."""
+    def _placed(self, filters, space, array_like):
+        """Filters as stored: in the namespace of an array, and the dtype of samples."""
         dtype = None if space.X is None else space.X.dtype
-        return like(np.ascontiguousarray(space.lift(filters).T), model, dtype)
+        return like(np.ascontiguousarray(space.lift(filters).T), array_like, dtype)
 
-    def _store_filters(self, filters, groups, total, space, model, quiet=False):
+    def _store_filters(self, filters, groups, total, space, array_like, quiet=False):
         """Store the result of ``optimize_filters``; return the filters as ordered.
 
-        The stored filters have the namespace and device of the array ``model``.
+        The stored filters have the namespace and device of ``array_like``.
         """
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
@@ -488,28 +494,28 @@ class BaseFilters(
             )
             filters = filters[:, np.lexsort((-variances, group))]
         filters = filters * signs(space.lift(filters).T)
-        self.components_ = self._placed(filters, space, model)
+        self.components_ = self._placed(filters, space, array_like)
         self.objective_ = -last.cost
         reached = np.concatenate([values for _, values in groups])
-        self.restart_objectives_ = like(reached, model)
+        self.restart_objectives_ = like(reached, array_like)
         if not quiet:
             self._warn(groups, filters)
         return filters
 
-    def _store_statistics(self, statistics, filters, space, model):
+    def _store_statistics(self, statistics, filters, space, array_like):
         """Store the statistics of the features, by filters in the coordinates."""
         self.classes_ = statistics.classes
         self.statistics_ = statistics.project(filters.T)
         if space.origin is not None:
             self.statistics_.means += space.origin @ filters
-        if model is not None:
-            converter = partial(like, model=model)
+        if array_like is not None:
+            converter = partial(like, model=array_like)
             self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._distance_parameters
         }
 
-    def _reporter(self, space, model, name=None):
+    def _reporter(self, space, array_like, name=None):
         """The callback of an optimization; None if nothing is reported."""
         progress = current_progress()
 
@@ -517,7 +523,7 @@ class BaseFilters(
             return progress.step(
                 stage,
                 f"{name or self._value_name} {value:.6f}",
-                lambda: {"components_": self._placed(filters, space, model)},
+                lambda: {"components_": self._placed(filters, space, array_like)},
                 n_steps=self.max_iter,
             )
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgeom.objectives import StructuredCovariances
-from skgeom.optim import CONSTRAINTS, maximize_on_samples, prefixed
+from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine, prefixed
 from skgeom.utils.threads import one_blas_thread
 
 # The initializations of each value of ``init``; further initializations are random.
@@ -69,21 +69,20 @@ def optimize_filters(
     init,
     n_init,
     warm_start=None,
-    distinct=False,
+    refit_dependent=False,
     callback=None,
     **options,
 ):
-    """Learn groups of filters, each with the earlier ones fixed.
+    """Learn groups of filters, each with the earlier groups fixed.
 
-    Orthonormal filters must be orthogonal to the earlier ones: they are optimized in
-    the orthogonal complement, as if it were the whole space. Other filters are
-    optimized in the whole space; if only the span matters, they may be made orthogonal
-    afterwards.
+    Orthonormal filters must be orthogonal to the earlier filters: they are optimized in
+    the orthogonal complement. Other filters are optimized in the whole space; if only
+    the span matters, they may be made orthogonal afterwards.
 
     Parameters
     ----------
-    objective : callable
-        Maps filters (n, m) to value and gradient, for any m; has ``project``.
+    objective : skgeom.objectives.Objective
+        The objective of filters.
     within, total : ndarray of shape (n, n)
         Covariances of the data.
     n_components, constraint, group_size, random_state
@@ -94,8 +93,8 @@ def optimize_filters(
         Whether the objective depends on the span of the filters only.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
-    distinct : bool
-        Whether dependent filters are optimized once more, orthonormal.
+    refit_dependent : bool
+        Whether dependent filters are optimized once more, as orthonormal filters.
     callback : callable, default=None
         Called as ``callback(stage, filters, value)`` after each iteration, with the
         name of the stage and all filters so far; the stage ends if it returns True.
@@ -104,16 +103,22 @@ def optimize_filters(
     n_init : int
         Number of initializations by ``init``, completed by random ones.
     **options
-        Parameters of :func:`skgeom.optim.maximize_on_samples`.
+        Parameters of :func:`skgeom.optim.maximize_coarse_to_fine`.
 
     Returns
     -------
     filters : ndarray of shape (n, n_components)
     groups : list of (MinimizeResult, list of float)
-        For each group how its optimization ended, and what its initializations reached.
+        For each group, the result of its optimization and the objectives of its
+        initializations.
     """
     sizes = group_sizes(n_components, group_size)
-    while True:
+    attempts = [(constraint, callback)]
+    if refit_dependent:
+        # Repeating a direction increases the objective more than any new direction, but
+        # the next step requires independent features.
+        attempts.append(("orthonormal", prefixed("orthonormal", callback)))
+    for constraint, callback in attempts:
         rng = check_random_state(random_state)
         filters, groups = np.empty((len(total), 0)), []
         for size in sizes:
@@ -122,11 +127,11 @@ def optimize_filters(
             append = partial(_appended, group, filters, constraint)
             report = prefixed(label, callback) if len(sizes) > 1 else callback
             with one_blas_thread() if objective.parallel else nullcontext():
-                result, values = maximize_on_samples(
+                result, values = maximize_coarse_to_fine(
                     group.objective,
                     constraint=constraint,
                     fixed=group.fixed,
-                    callback=report and _reporter(append, report),
+                    callback=report and _with_earlier(append, report),
                     random_state=random_state,
                     **_start_of_group(
                         group,
@@ -143,13 +148,9 @@ def optimize_filters(
                 )
             filters = append(result.point)
             groups.append((result, values))
-        rank = independent_directions(filters, 10 * DEPENDENT)
-        if not distinct or rank == n_components:
-            return filters, groups
-        # Repeating a direction increases the objective more than any new direction, but
-        # the next step requires independent features.
-        constraint, distinct = "orthonormal", False
-        callback = prefixed("orthonormal", callback)
+        if independent_directions(filters, 10 * DEPENDENT) == n_components:
+            break
+    return filters, groups
 
 
 def _start_of_group(
@@ -197,7 +198,7 @@ def _start_of_group(
     return {
         "starts": starts,
         "basis": coordinates.basis,
-        "complete": coordinates.complete,
+        "in_basis": coordinates.complete,
         "metric": metric,
     }
 
@@ -208,7 +209,7 @@ class _Group:
 
     Attributes
     ----------
-    objective : callable
+    objective : skgeom.objectives.Objective
         The objective of all filters.
     within, total : ndarray of shape (n, n)
         Covariances of the data, in the space of the new filters.
@@ -256,7 +257,7 @@ def _appended(group, earlier, constraint, new):
     return np.hstack([earlier, new])
 
 
-def _reporter(append, callback):
+def _with_earlier(append, callback):
     """The callback of a group's optimization, given the callback of all filters."""
     return lambda stage, new, value: callback(stage, append(new), value)
 

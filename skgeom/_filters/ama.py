@@ -11,7 +11,12 @@ from skgeom._filters._auto import warn_if_uninformative
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import optimize_filters
 from skgeom._filters.sqfa import SQFA
-from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
+from skgeom.objectives import (
+    DISTANCES,
+    MeanInformation,
+    MeanPairwiseDistance,
+    Objective,
+)
 from skgeom.optim import growing_rows, prefixed
 from skgeom.utils._dask import row_blocks
 from skgeom.utils.array_api import is_dask, like, take, to_numpy
@@ -240,7 +245,7 @@ class AMAGauss(BaseFilters):
         selection = self._select(data.statistics, *self._folds(data))
         self._store_selection(selection)
         warn_if_uninformative(selection, len(data.statistics.classes))
-        statistics = self._regularized(data.statistics, selection, space)
+        statistics = self._shrunk_with_noise(data.statistics, selection, space)
         sigma2, counts = selection.regularization, statistics.counts
         self.priors_ = like(check_priors(self.priors, counts), space.X)
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
@@ -285,19 +290,19 @@ class AMAGauss(BaseFilters):
         if batch_size is not None:
             # Batches and random initializations share one source of random numbers.
             rng = check_random_state(self.random_state)
-            return {"random_state": rng, "batches": (batch_size, rng), "samples": []}
+            return {"random_state": rng, "batches": (batch_size, rng), "subsets": []}
         n_entries = self._n_filters * objective.n_features
         parts = growing_rows(objective.n_samples, n_entries)
-        return {"samples": parts if self.optimizer == "lbfgs" else []}
+        return {"subsets": parts if self.optimizer == "lbfgs" else []}
 
     def _filters_of_sqfa(self, optimization, statistics, within, total, space):
         """Filters of SQFA with the Hellinger distance."""
         # Equal filters have equal gradients, and would remain equal.
-        optimization = optimization | {"n_init": _N_INIT_OF_SQFA, "distinct": True}
+        options = {"n_init": _N_INIT_OF_SQFA, "refit_dependent": True}
         objective = self._distance_objective(statistics, optimization["regularization"])
         report = prefixed("SQFA", self._reporter(space, space.X, "distance"))
         filters, _ = optimize_filters(
-            objective, within, total, callback=report, **optimization
+            objective, within, total, callback=report, **{**optimization, **options}
         )
         return filters
 
@@ -347,11 +352,11 @@ def _factors_of_samples(class_weight, classes, counts):
     return factors
 
 
-class BlockInformation:
+class BlockInformation(Objective):
     """:class:`~skgeom.objectives.MeanInformation` of delayed blocks of samples.
 
-    It is what :func:`skgeom.optim.maximize_on_samples` takes: a batch is a block, or
-    some blocks, and ``n_samples`` is their number.
+    The terms of this objective are the blocks: a batch is a block, or some blocks, and
+    ``n_samples`` is their number. Each block is a Dask task that manages its threads.
 
     Parameters
     ----------
@@ -365,8 +370,6 @@ class BlockInformation:
         Weights of the samples of each class.
     """
 
-    # Each block is a Dask task that manages its own threads.
-    parallel = False
     rotation_invariant = affine_invariant = True
 
     def __init__(self, blocks, statistics, regularization, log_priors, factors):
@@ -387,11 +390,11 @@ class BlockInformation:
         """Number of blocks."""
         return len(self.blocks)
 
-    def sample(self, numbers):
+    def subset(self, numbers):
         """The same objective of some of the blocks."""
-        sampled = copy(self)
-        sampled.blocks = [self.blocks[number] for number in numbers]
-        return sampled
+        part = copy(self)
+        part.blocks = [self.blocks[number] for number in numbers]
+        return part
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""

@@ -18,7 +18,6 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
-    ProjectedClasses,
     StructuredCovariances,
     find_distance,
     plus_outer_products,
@@ -53,8 +52,8 @@ class SQFA(BaseFilters):
        \theta_i = (F^\top \gamma_i,\; F^\top \Phi_i F + \sigma^2 I)
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (equation 1 and
-    section 4 of [1]_). The default distance is the paper's; use
-    ``distance="hellinger"`` for a classifier of images or signals (the user guide
+    section 4 of [1]_). The default is the distance of the paper;
+    use ``distance="hellinger"`` for a classifier of images or signals (the user guide
     compares the distances). Unlike linear discriminant analysis, SQFA uses differences
     of the covariances as well as of the means, so more than ``n_classes - 1`` features
     can be useful. The features are designed for quadratic discriminant analysis.
@@ -86,7 +85,9 @@ class SQFA(BaseFilters):
         covariance :math:`F^\top (\Phi_i + N) F`. ``statistics_`` then contain the
         noise, and ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
-        Constraint on the filters: unit norm, or unit norm and orthogonal.
+        Constraint on the filters: unit norm, or unit norm and orthogonal. If shrinkage
+        or regularization is automatic and the filters of unit norm are linearly
+        dependent, the filters are optimized once more, as orthonormal filters.
     covariance_estimator : "auto", None, str or object, default="auto"
         Estimator of the class covariances. ``"auto"`` shrinks the sample covariance S_k
         of each class towards the within-class covariance W,
@@ -135,8 +136,8 @@ class SQFA(BaseFilters):
         samples of pairs of more than 100 classes.
     verbose : int, default=0
         If 1, prints a line for the automatic choices, at the end of each stage of the
-        optimization, and once a second during long stages; if larger, one line for each
-        iteration.
+        optimization, and once a second during long stages. Larger values print one line
+        for each iteration.
 
     Attributes
     ----------
@@ -173,7 +174,7 @@ class SQFA(BaseFilters):
         Number of iterations from the selected initialization to the end, over all
         stages and groups. Each stage has at most ``max_iter`` iterations.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 
@@ -300,7 +301,7 @@ class SQFA(BaseFilters):
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)
         selection = self._select(data.statistics, *self._folds(data))
-        statistics = self._regularized(data.statistics, selection, data.space)
+        statistics = self._shrunk_with_noise(data.statistics, selection, data.space)
         return self._learn(statistics, selection, data.space)
 
     @estimator_method
@@ -352,11 +353,11 @@ class SQFA(BaseFilters):
             streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         else:
             streamed = copy(before).update(X, y, sample_weight)
-        self._check_sizes(streamed.classes)
+        self._set_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         selection = self._select(streamed)
         space = FeatureSpace()
-        statistics = self._regularized(streamed, selection, space)
+        statistics = self._shrunk_with_noise(streamed, selection, space)
         current_progress().start()
         self._learn(statistics, selection, space, last)
         self._streamed = streamed
@@ -398,16 +399,14 @@ class SQFA(BaseFilters):
                 "fold, and a selection needs two folds or more. Use at least 2, or one "
                 "ClassStatistics without a list."
             )
-        parts = [
-            checked_statistics(part)
-            for part in (statistics if is_list else [statistics])
-        ]
-        total, axes = sum(parts[1:], start=parts[0]), parts[0].axes
+        parts = list(map(checked_statistics, statistics if is_list else [statistics]))
+        parts = [part for part in parts if len(part.classes)] or parts[:1]
+        all_folds, axes = sum(parts[1:], start=parts[0]), parts[0].axes
         vars(self).pop("feature_names_in_", None)
-        if total.feature_names_in_ is not None:
-            self.feature_names_in_ = total.feature_names_in_
-        self.n_features_in_ = total.n_features if axes is None else axes.shape[1]
-        self._check_sizes(total.classes, "statistics")
+        if all_folds.feature_names_in_ is not None:
+            self.feature_names_in_ = all_folds.feature_names_in_
+        self.n_features_in_ = all_folds.n_features if axes is None else axes.shape[1]
+        self._set_sizes(all_folds.classes, "statistics")
         if axes is not None and self._n_filters > len(axes):
             raise ValueError(
                 f"n_components={self._n_filters} must not exceed the number of axes of "
@@ -416,19 +415,18 @@ class SQFA(BaseFilters):
         current_progress().start()
         space = FeatureSpace() if axes is None else AxesSpace(axes)
         if axes is not None:
-            parts, total = list(map(without_axes, parts)), without_axes(total)
+            parts, all_folds = list(map(without_axes, parts)), without_axes(all_folds)
         folds, candidates = [], []
-        shrinks = is_list and self.covariance_estimator == "auto"
-        if is_list and (shrinks or self._sigma2 == "auto"):
+        if is_list and "auto" in (self.covariance_estimator, self._sigma2):
             folds, candidates = folds_of_summaries(
                 parts,
-                total,
+                all_folds,
                 self._n_filters,
                 whiten=self._sigma2 == 0,
                 noise=self._noise(space),
             )
-        selection = self._select(total, folds, candidates, shrinks)
-        statistics = self._regularized(total, selection, space, shrinks)
+        selection = self._select(all_folds, folds, candidates, may_shrink=is_list)
+        statistics = self._shrunk_with_noise(all_folds, selection, space)
         return self._learn(statistics, selection, space)
 
     def _learn(self, statistics, selection, space, start=None):
@@ -437,9 +435,9 @@ class SQFA(BaseFilters):
         self._store_selection(selection)
         sigma2 = selection.regularization
         objective = self._distance_objective(statistics, sigma2)
-        classes, distance = objective.classes, objective.distance
+        classes = objective.classes
         within, total = _pooled(statistics, self._second_moments)
-        span_only = distance.affine_invariant and is_negligible(sigma2, within)
+        span_only = objective.affine_invariant and is_negligible(sigma2, within)
         if span_only:
             check_regular(statistics, classes.covariances, total, self._n_filters)
         optimization = self._optimization(selection, span_only, space)
@@ -457,13 +455,15 @@ class SQFA(BaseFilters):
         else:
             _warn_of_single_samples(statistics, classes)
             warn_if_uninformative(selection, len(statistics.classes))
-        model = statistics.means if space.X is None else space.X
-        report = self._reporter(space, model)
+        array_like = statistics.means if space.X is None else space.X
+        report = self._reporter(space, array_like)
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization
         )
-        filters = self._store_filters(filters, groups, total, space, model, coincide)
-        self._store_statistics(statistics, filters, space, model)
+        filters = self._store_filters(
+            filters, groups, total, space, array_like, quiet=coincide
+        )
+        self._store_statistics(statistics, filters, space, array_like)
         return self
 
     def _continues_from(self, filters):
@@ -680,7 +680,7 @@ def _probed(classes, total):
     deviations = np.sqrt(total.diagonal())[:, None]
     probes = np.random.default_rng(0).standard_normal((len(total), 9))
     probes = np.divide(probes, deviations, where=deviations > 0, out=0 * probes)
-    return ProjectedClasses(*classes.project(probes)), probes.T @ total @ probes
+    return classes.project(probes), probes.T @ total @ probes
 
 
 def _coincide(classes, total):

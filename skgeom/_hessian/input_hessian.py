@@ -62,12 +62,11 @@ def input_hessian(
          = \frac1n \sum_i J_i^\top (\operatorname{diag} p_i - p_i p_i^\top) J_i
            + \sum_k (p_{ik} - [y_i = k]) \nabla^2 z_k(x_i)
 
-    with the logits z, their Jacobian J and the probabilities p. It is equation 3 of
-    [1]_, as a mean over the samples, for any number of classes. The first term is the
-    Gauss-Newton matrix. The second vanishes if the logits are piecewise linear, as in
-    a ReLU network. With two classes, H is then the mean of
-    :math:`p (1 - p) g g^\top` with the gradient g of the logit, and does not depend on
-    the labels.
+    with the logits z, their Jacobian J and the probabilities p. H is equation 3 of
+    [1]_, averaged over the samples, for any number of classes. The first term is the
+    Gauss-Newton matrix. The second term vanishes if the logits are piecewise linear, as
+    in a ReLU network. With two classes, H is then the mean of :math:`p (1 - p) g
+    g^\top` with the gradient g of the logit, and does not depend on the labels.
 
     All terms are computed from logits, so probabilities close to zero or one keep their
     relative precision.

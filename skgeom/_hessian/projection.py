@@ -135,7 +135,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 
@@ -147,7 +147,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     Notes
     -----
     Both matrices depend on the units of the features. If features have different units,
-    put a :class:`~sklearn.preprocessing.StandardScaler` in front.
+    apply a :class:`~sklearn.preprocessing.StandardScaler` before the projection.
 
     References
     ----------

@@ -123,10 +123,10 @@ def held_out_residuals(residuals, complement, groups):
 
 
 def fewest_parameters(errors, n_parameters):
-    """Candidate with the fewest effective parameters and nearly the least error.
+    """Candidate with the fewest effective parameters and nearly the smallest error.
 
-    These are the candidates whose error exceeds the least one by at most one standard
-    error of the difference, paired by groups, or 1 %.
+    The error of the candidate exceeds the smallest error by at most 1 %, or by at most
+    one standard error of the difference, paired by groups.
 
     Parameters
     ----------

@@ -251,7 +251,7 @@ class KernelDiscriminantAnalysis(
         The distinct training samples of positive weight, or the landmarks; None for a
         precomputed kernel.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 
@@ -283,7 +283,7 @@ class KernelDiscriminantAnalysis(
     The temperature does not change the predicted classes.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
-    dense samples, so that samples far from zero lose no digits.
+            dense samples, so samples far from zero do not lose digits.
 
     A kernel with negative eigenvalues raises an error, except for
     ``penalty="identity"`` with an exact solver, for which the scatter matrices are

@@ -40,13 +40,14 @@ class LandmarkKernelPCA(
 
     .. math:: z(x) = A^\top \big( L^{-1} (k(l_1, x), \dots, k(l_q, x))^\top - \mu \big)
 
-    where :math:`L L^\top` is the kernel matrix of the landmarks, :math:`\mu` the mean,
-    and the columns of A are the leading eigenvectors of the covariance [1]_ [2]_. The
-    coordinates are orthonormal: a filter of unit norm on z is a function of unit norm
-    in the feature space. :class:`~skgeom.SQFA` and :class:`~skgeom.AMAGauss` on these
-    features therefore learn nonlinear filters. Unlike
-    :class:`sklearn.decomposition.KernelPCA`, the estimator never computes the kernel
-    matrix of all samples.
+    where :math:`L L^\top` is the kernel matrix of the landmarks. The mean :math:`\mu`
+    and the covariance of the vectors :math:`L^{-1} (k(l_1, x), \dots)^\top` are
+    computed from the samples, and the columns of A are the leading eigenvectors of this
+    covariance [1]_ [2]_. The coordinates are orthonormal: a filter of unit norm on z is
+    a function of unit norm in the feature space. :class:`~skgeom.SQFA` and
+    :class:`~skgeom.AMAGauss` on these features therefore learn nonlinear filters.
+    Unlike :class:`sklearn.decomposition.KernelPCA`, the estimator never computes the
+    kernel matrix of all samples.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class LandmarkKernelPCA(
         The value of ``gamma`` that was used; None if the kernel has no ``gamma``, or
         uses its own default.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 
@@ -102,8 +103,8 @@ class LandmarkKernelPCA(
 
     Notes
     -----
-    The axes are computed from one random sample for each landmark and at least 5,000
-    samples, or from all samples if there are fewer, because approximate axes suffice.
+    Approximate axes suffice, so the axes are computed from random samples: as many as
+    landmarks, but at least 5,000, or all samples if fewer exist.
 
     References
     ----------

@@ -13,11 +13,26 @@ import numpy as np
 from skgeom.utils.array_api import device_of, namespace, sum_of
 
 
-class LikelihoodLoss:
+class Loss:
+    """Base class of losses, with the methods that a loss may lack as None.
+
+    ``curvature(squared_distances, y, scale)``
+        returns a model of the second derivatives, as for :class:`LikelihoodLoss`.
+        L-BFGS then uses the Gauss-Newton matrix;
+    ``active_pairs(squared_distances, y)``
+        returns the distances that determine the loss, as for :class:`MarginLoss`. A
+        metric with ``tangent_metric`` then computes no other distances.
+    """
+
+    curvature = active_pairs = None
+
+
+class LikelihoodLoss(Loss):
     r"""Negative log likelihood of the correct class, the terms of equation 18 of [1]_.
 
     Prototype l has the prior P(l) and the density
-    :math:`\propto \exp(-\delta_l^2 / 2 \sigma^2)`. On demand, the prototypes of the
+    :math:`\propto \exp(-\delta_l^2 / 2 \sigma^2)`; the scale of the loss is
+    :math:`\sigma^2`. On demand, the prototypes of the
     correct class are also drawn to the samples, by the term
 
     .. math:: -\gamma \log \sum_{l: c_l = y} P(l) \exp(-\delta_l^2 / 2 \sigma_0^2).
@@ -47,7 +62,8 @@ class LikelihoodLoss:
 
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
-        # Subtracting a common term prevents overflow for small scales.
+        # A common term of both mixtures does not change the loss. Otherwise, distances
+        # that are large compared with the scale would cost digits.
         xp = namespace(squared_distances)
         nearest = xp.min(squared_distances, axis=1, keepdims=True)
         offsets = squared_distances - nearest
@@ -97,7 +113,7 @@ class LikelihoodLoss:
         return posteriors, size, pull
 
 
-class MarginLoss:
+class MarginLoss(Loss):
     r"""A sigmoid of the relative margin, as in generalized LVQ [1]_, [2]_.
 
     With the squared distances :math:`d_J` from the nearest prototype of the correct

@@ -1,7 +1,5 @@
 """Base of the prototype classifiers: data, initialization, training, predictions."""
 
-import inspect
-import re
 import warnings
 from copy import copy
 from dataclasses import replace
@@ -217,13 +215,6 @@ def check_unchanged(name, before, now):
         )
 
 
-def documented(cls):
-    """The parameters and attributes in the docstring of a class, by name."""
-    entry = r"^(?P<name>\w+) : .*\n(?:(?: {4}.*)?\n)*"
-    text = inspect.cleandoc(cls.__doc__ or "") + "\n"
-    return {m["name"]: "\n" + m[0] for m in re.finditer(entry, text, re.MULTILINE)}
-
-
 # Constraints of the parameters of all prototype classifiers.
 shared_constraints = {
     "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -247,9 +238,11 @@ class PrototypeClassifier(
     """Classifies by distances from labeled prototypes.
 
     ``fit`` encodes the samples by a metric, and passes them with a loss to a solver. A
-    subclass defines ``_loss(training)`` and ``_scale(training)``, the loss and its
-    scale, and ``_scores(squared_distances)``, the logarithms of the class
+    subclass defines ``_loss(training, streams=False)`` and ``_scale(training)``, the
+    loss and its scale, and ``_scores(squared_distances)``, the logarithms of the class
     probabilities, (n_samples, n_classes), up to a term that the classes share.
+    ``_calibrate(training, streams=False)`` sets the attributes that they need.
+    ``streams`` is true in ``partial_fit``.
 
     Parameters
     ----------
@@ -362,13 +355,12 @@ class PrototypeClassifier(
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
         self._calibrate(training)
-        loss = self._loss(training, self._is_stochastic(training.metric))
-        solver = self._solver(training, loss, rng)
+        solver = self._solver(training, self._loss(training), rng)
         self._store(training, solver(report=self._reporter(training)))
         return self
 
     def _calibrate(self, training, streams=False):
-        """Set attributes that probabilities require in addition to prototypes."""
+        """Set attributes that the loss and probabilities require."""
 
     def _solver(self, training, loss, rng):
         """The solver, a function of the reporting callback."""
@@ -394,10 +386,9 @@ class PrototypeClassifier(
         The tangent space at the mean of the prototypes is precise enough to determine
         prototypes in a fraction of the time.
         """
-        metric, is_curved = rest.metric, hasattr(rest.metric, "tangent_metric")
+        metric, is_curved = rest.metric, rest.metric.tangent_metric
         rest = in_tangent_space(rest) if is_curved else rest
-        loss = self._loss(rest, self._is_stochastic(rest.metric))
-        solver = self._solver(rest, loss, np.random.RandomState(0))
+        solver = self._solver(rest, self._loss(rest), np.random.RandomState(0))
         self._store(rest, solver())
         prototypes = self._training.prototypes
         if is_curved:
@@ -517,8 +508,10 @@ class PrototypeClassifier(
             start = metric.encode(given)
         squared = compare(metric.squared_distances, Z, start)
         variance = find_variance(squared, y, labels, weights)
-        state = metric, counts, labels, start, start, variance, class_sums
-        return Training(self.metric, *state, X, Z, y, weights)
+        prototypes = {"labels": labels, "prototypes": start, "start": start}
+        state = {"variance": variance, "class_sums": class_sums, **prototypes}
+        samples = {"X": X, "Z": Z, "y": y, "weights": weights}
+        return Training(self.metric, metric, counts, **state, **samples)
 
     def _continued(self, X, y, weights, class_sums):
         """The training that continues from the current prototypes."""
@@ -694,13 +687,12 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         is a likelihood and only prototypes are learned, the Gauss-Newton matrix of the
         cost is the preconditioner, unless its logarithms of all pairs of samples and
         prototypes require more than 256 MiB. With ``metric="riemann"``, an optimization
-        in the tangent space comes first and counts as one iteration; warm starts and
-        fits with ``n_components`` omit it. ``"sgd"`` performs stochastic gradient steps
-        (algorithm 1 of the paper). With ``batch_size=1``, no step moves a prototype
-        past a sample that attracts it, or increases the distance from a sample that
-        repels it by more than a quarter. ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for
-        SPD matrices with the Euclidean metric, for which ``"lbfgs"`` does not keep
-        prototypes positive definite.
+        in the tangent space comes first and counts as one iteration; warm starts omit
+        it. ``"sgd"`` performs stochastic gradient steps (algorithm 1 of the paper).
+        With ``batch_size=1``, no step moves a prototype past a sample that attracts it,
+        or increases the distance from a sample that repels it by more than a quarter.
+        ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for SPD matrices with the Euclidean
+        metric, for which ``"lbfgs"`` does not keep prototypes positive definite.
     learning_rate : "auto" or float, default="auto"
         :math:`\alpha` of ``"sgd"`` before the first epoch. The rate decreases to a
         hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`n \xi / 100` for
@@ -774,7 +766,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         n_epochs = training.n_epochs + min(training.Z.shape[0] / n_rows, 1.0)
         training = replace(training, n_epochs=n_epochs)
         self._calibrate(training, streams=True)
-        loss = self._loss(training, stochastic=True, streams=True)
+        loss = self._loss(training, streams=True)
         schedule = self._schedule(training, [n_epochs], 1.0, rng)
         self._store(training, fit_sgd(training, loss, *schedule))
         losses = np.append(losses, to_numpy(self.loss_curve_))

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, inf, prod
 
 import numpy as np
@@ -203,7 +204,7 @@ class PrototypeCost:
         self._training, self._loss = training, loss
         self._scale, self._reduction = scale, reduction
         self._bounds = None
-        if hasattr(loss, "active_pairs") and hasattr(training.metric, "tangent_metric"):
+        if loss.active_pairs and training.metric.tangent_metric:
             self._bounds = in_tangent_space(training)
         self._point = None
 
@@ -211,40 +212,13 @@ class PrototypeCost:
         """Cost, and gradients for each part of the point."""
         if self._point is point:
             return self._value
-        training, bounds = self._training, self._bounds
-        prototypes, scale, matrix = self.split(point)
-
-        def evaluate(block):
-            Z, y = training.Z[block, ...], training.y[block]
-            weights = training.weights[block]
-            if bounds is not None:
-                bound = bounds.metric.squared_distances(bounds.Z[block, ...], tangents)
-                pairs = training.metric.pairs(Z, prototypes, at_least=bound)
-                pairs.resolve(lambda squared: self._loss.active_pairs(squared, y))
-            elif matrix is not None:
-                compared = self._reduction.apply(Z, prototypes, matrix)
-                pairs = training.metric.pairs(*compared)
-            else:
-                pairs = training.metric.pairs(Z, prototypes)
-            squared = pairs.squared_distances
-            losses, derivatives, of_scale = self._loss(squared, y, scale)
-            derivatives = weights[:, None] * derivatives
-            gradients = [weights @ losses, pairs.gradient(derivatives)]
-            if self._scale is None:
-                gradients.append((weights @ of_scale)[None])
-            if matrix is not None:
-                of_samples = pairs.sample_gradient(derivatives)
-                gradients[1], of_matrix = self._reduction.vjp(
-                    Z, prototypes, matrix, of_samples, gradients[1]
-                )
-                gradients.append(of_matrix)
-            return pairs if self.has_curvature() else None, *gradients
-
+        (prototypes, scale, matrix), tangents = self.split(point), None
         with linear_algebra():
-            training.metric.check_representable(prototypes)
-            if bounds is not None:
-                tangents = bounds.metric.encode(prototypes)
-            self._blocks = sample_blocks(training.Z.shape[0], prototypes)
+            self._training.metric.check_representable(prototypes)
+            if self._bounds is not None:
+                tangents = self._bounds.metric.encode(prototypes)
+            evaluate = partial(self._sums, prototypes, scale, matrix, tangents)
+            self._blocks = sample_blocks(self._training.Z.shape[0], prototypes)
             parallel = namespace(prototypes) is np
             parts = map_threads(evaluate, self._blocks, parallel=parallel)
         self._pairs, *sums = zip(*parts, strict=True)
@@ -253,6 +227,37 @@ class PrototypeCost:
         self._value = float(value), gradients if len(gradients) > 1 else gradients[0]
         self._point, self._model = point, None
         return self._value
+
+    def _sums(self, prototypes, scale, matrix, tangents, block):
+        """Pairs, or None if they are not kept, value and gradients of a block."""
+        weights = self._training.weights[block]
+        Z, y = self._training.Z[block, ...], self._training.y[block]
+        pairs = self._pairs_of(Z, y, prototypes, matrix, tangents, block)
+        losses, derivatives, of_scale = self._loss(pairs.squared_distances, y, scale)
+        derivatives = weights[:, None] * derivatives
+        of_prototypes, others = pairs.gradient(derivatives), []
+        if self._scale is None:
+            others.append((weights @ of_scale)[None])
+        if matrix is not None:
+            of_samples = pairs.sample_gradient(derivatives)
+            of_prototypes, of_matrix = self._reduction.vjp(
+                Z, prototypes, matrix, of_samples, of_prototypes
+            )
+            others.append(of_matrix)
+        kept = pairs if self.has_curvature() else None
+        return kept, weights @ losses, of_prototypes, *others
+
+    def _pairs_of(self, Z, y, prototypes, matrix, tangents, block):
+        """Samples of a block, paired with all prototypes."""
+        pairs, bounds = self._training.metric.pairs, self._bounds
+        if bounds is not None:
+            bound = bounds.metric.squared_distances(bounds.Z[block, ...], tangents)
+            found = pairs(Z, prototypes, at_least=bound)
+            found.resolve(lambda squared: self._loss.active_pairs(squared, y))
+            return found
+        if matrix is not None:
+            return pairs(*self._reduction.apply(Z, prototypes, matrix))
+        return pairs(Z, prototypes)
 
     def join(self, prototypes, scale, matrix=None):
         """The point of some prototypes, a scale and the matrix of the reduction."""
@@ -284,7 +289,7 @@ class PrototypeCost:
         """Whether there is a model of the curvature that fits into memory."""
         n_kept = self._training.Z.shape[0] * prod(self._training.prototypes.shape)
         alone = self._scale is not None and self._reduction is None
-        return hasattr(self._loss, "curvature") and alone and n_kept <= _KEPT
+        return bool(self._loss.curvature) and alone and n_kept <= _KEPT
 
     def solve(self, point, vector):
         r"""Inverse of a model of the curvature, times a tangent vector.
@@ -482,33 +487,34 @@ def fit_lbfgs(
     goal = (tol if loss_goal is None else loss_goal) * float(
         sum_of(training.weights, axis=0)
     )
-    fixed_scale, losses = None if learn_scale else scale, []
-
-    def result_at(point):
-        prototypes, found, matrix = cost.split(point)
-        if reduction is not None:
-            prototypes, matrix = reduction.restore(prototypes, matrix)
-        # An optimization may end at its start; scikit-learn requires one iteration.
-        n_iter = max(len(losses) - 1, 1)
-        found = float(found), np.array(losses), n_iter
-        return TrainingResult(prototypes, *found, matrix)
-
-    def note(point, value):
-        losses.append(value)
-        if report is not None and report("iteration", value, lambda: result_at(point)):
-            return True
-        return value <= goal  # the classes are separated
-
+    fixed_scale = None if learn_scale else scale
     # If matrices are small, BLAS threads compete with the threads of the cost.
     with one_blas_thread(training.Z.ndim == 3):
         try:
             cost = PrototypeCost(training, loss, fixed_scale, reduction)
             point = cost.join(training.prototypes, scale, matrix)
-            losses.append(cost(point)[0])
+            losses = [cost(point)[0]]
         except np.linalg.LinAlgError:
             raise ValueError(SINGULAR) from None
+
+        def result_at(point):
+            prototypes, found, matrix = cost.split(point)
+            if reduction is not None:
+                prototypes, matrix = reduction.restore(prototypes, matrix)
+            # An optimization may end at its start; scikit-learn requires one iteration.
+            n_iter = max(len(losses) - 1, 1)
+            found = float(found), np.array(losses), n_iter
+            return TrainingResult(prototypes, *found, matrix)
+
+        def note(point, value):
+            losses.append(value)
+            result = partial(result_at, point)
+            if report is not None and report("iteration", value, result):
+                return True
+            return value <= goal  # the classes are separated
+
         # A training that continues is nearer to its minimum than the tangent space is.
-        is_curved = hasattr(training.metric, "tangent_metric") and reduction is None
+        is_curved = training.metric.tangent_metric and reduction is None
         if is_curved and training.scale is None:
             with suppress(StartError, np.linalg.LinAlgError):
                 limits = {"tol": _PRECISE * tol, "max_iter": max_iter}
@@ -629,8 +635,8 @@ _MOST_SAMPLES = 1_000
 _FOR_TEMPERATURE = 200
 
 
-def select_weight(training, make_loss, scale, **limits):
-    """Largest weight whose score is not worse than the best one by a standard error.
+def select_representability(training, make_loss, scale, **limits):
+    """Largest weight whose score is within one standard error of the best score.
 
     The score of a weight is the mean log probability of the class of held-out samples,
     with classes weighted equally. The largest weight within one standard error of the

@@ -10,10 +10,9 @@ from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
-    documented,
     streaming_constraints,
 )
-from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.estimator import documented_parameters, substitute_docs
 
 # Slope of the sigmoid with "lbfgs". Chosen on BCI IV 2a in `bench_lvq.py fits`.
 _SLOPE = 10.0
@@ -39,7 +38,7 @@ class MarginMixin:
         initial prototype of their class.
     """
 
-    def _loss(self, training, stochastic, streams=False):
+    def _loss(self, training, streams=False):
         return MarginLoss(training.labels)
 
     def _scores(self, squared_distances):
@@ -62,9 +61,9 @@ margin_constraints = {
 
 
 @substitute_docs(
-    **documented(PrototypeClassifier),
-    **documented(StreamingPrototypeClassifier),
-    **documented(MarginMixin),
+    **documented_parameters(
+        PrototypeClassifier, StreamingPrototypeClassifier, MarginMixin
+    )
 )
 class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
     r"""Generalized learning vector quantization of SPD matrices.

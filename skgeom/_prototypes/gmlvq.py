@@ -10,13 +10,12 @@ from sklearn.utils._param_validation import Interval
 
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
-    documented,
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
 from skgeom.optim import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
-from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.estimator import documented_parameters, substitute_docs
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import require_memory
 
@@ -25,7 +24,7 @@ from skgeom.utils.validation import require_memory
 _LOSS_GOAL = 20
 
 
-@substitute_docs(**documented(PrototypeClassifier), **documented(MarginMixin))
+@substitute_docs(**documented_parameters(PrototypeClassifier, MarginMixin))
 class GMLVQ(MarginMixin, PrototypeClassifier):
     r"""Generalized matrix learning vector quantization.
 

@@ -1,5 +1,6 @@
 """Probabilistic learning Riemannian space quantization, PLRSQ, and its likelihood."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,17 +16,20 @@ from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
     check_unchanged,
-    documented,
     streaming_constraints,
 )
-from skgeom._prototypes._training import select_weight
+from skgeom._prototypes._training import select_representability
 from skgeom.geometry._affine_invariant import (
     affine_invariant_mean,
     from_spectrum,
     inverse_factors,
 )
 from skgeom.utils.array_api import adjoint, like, namespace, to_numpy
-from skgeom.utils.estimator import current_progress, substitute_docs
+from skgeom.utils.estimator import (
+    current_progress,
+    documented_parameters,
+    substitute_docs,
+)
 from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import check_priors
 
@@ -99,34 +103,18 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         log_priors = prototype_log_priors(self.priors_, counts)
         return class_log_densities(squared_distances, counts, log_priors, self.sigma2_)
 
-    def _loss(self, training, stochastic, streams=False):
-        """The loss; sets ``priors_``, ``representability_`` and its scores."""
+    def _calibrate(self, training, streams=False):
+        """Set ``priors_``, ``representability_`` and its scores."""
         if streams and self.sigma2 == "learn" and training.scale is None:
             raise ValueError(
                 "partial_fit does not support sigma2='learn'. Set sigma2 to a number "
                 "or 'auto', or call fit."
             )
-        sums = to_numpy(training.class_sums)
-        if not sums.all():  # in partial_fit, of classes that have yet to come
-            sums = np.ones_like(sums)
-        self.priors_ = check_priors(self.priors, sums)
-        # Training uses the class proportions of the samples, or balanced ones. The
-        # weights of a dict are costs of errors and not proportions: they are meant to
-        # move the boundaries, which a change of priors would undo.
-        balanced = self.class_weight == "balanced"
-        sums = shrink_towards_equal(sums) if streams else sums
-        priors = check_priors("uniform" if balanced else None, sums)
-        log_priors = like(prototype_log_priors(priors, training.counts), training.y)
-
-        def make_loss(weight):
-            return LikelihoodLoss(
-                training.labels, log_priors, weight, training.variance
-            )
-
+        self.priors_ = check_priors(self.priors, class_sums(training))
         before, scores = getattr(self, "representability_", 0.0), {}
         if self.representability != "auto":
             weight = self.representability
-        elif stochastic:
+        elif streams or self._is_stochastic(training.metric):
             weight = 0.0
         elif training.prototypes.ndim == 3:
             weight = _REPRESENTABILITY
@@ -134,11 +122,26 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             weight, scores = before, self.representability_scores_
         else:
             limits = {"max_iter": self.max_iter, "tol": self.tol}
-            scale = self._scale(training)
-            weight, scores = select_weight(training, make_loss, scale, **limits)
+            loss, scale = partial(self._loss, training), self._scale(training)
+            weight, scores = select_representability(training, loss, scale, **limits)
             current_progress().print(f"representability {weight:.3g} selected")
         self.representability_, self.representability_scores_ = weight, scores
-        return make_loss(weight)
+
+    def _loss(self, training, representability=None, streams=False):
+        """The loss, of the stored ``representability_`` unless a weight is given."""
+        # Training uses the class proportions of the samples, or balanced ones. The
+        # weights of a dict are costs of errors and not proportions: they are meant to
+        # move the boundaries, which a change of priors would undo.
+        balanced = self.class_weight == "balanced"
+        sums = class_sums(training)
+        sums = shrink_towards_equal(sums) if streams else sums
+        priors = check_priors("uniform" if balanced else None, sums)
+        log_priors = like(prototype_log_priors(priors, training.counts), training.y)
+        if representability is None:
+            representability = self.representability_
+        return LikelihoodLoss(
+            training.labels, log_priors, representability, training.variance
+        )
 
     def _scale(self, training):
         if not isinstance(self.sigma2, str):
@@ -173,6 +176,12 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         return is_stochastic
 
 
+def class_sums(training):
+    """Sums of the weights of the classes; equal until all classes have samples."""
+    sums = to_numpy(training.class_sums)
+    return sums if sums.all() else np.ones_like(sums)
+
+
 def shrink_towards_equal(sums):
     """Class sums, shrunk towards equality according to their sampling error.
 
@@ -187,9 +196,9 @@ def shrink_towards_equal(sums):
 
 
 @substitute_docs(
-    **documented(PrototypeClassifier),
-    **documented(StreamingPrototypeClassifier),
-    **documented(LikelihoodClassifier),
+    **documented_parameters(
+        PrototypeClassifier, StreamingPrototypeClassifier, LikelihoodClassifier
+    )
 )
 class PLRSQ(LikelihoodClassifier):
     r"""Probabilistic learning vector quantization of SPD matrices.

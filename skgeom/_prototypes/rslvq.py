@@ -3,16 +3,15 @@
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
-    documented,
 )
 from skgeom._prototypes.plrsq import LikelihoodClassifier
-from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.estimator import documented_parameters, substitute_docs
 
 
 @substitute_docs(
-    **documented(PrototypeClassifier),
-    **documented(StreamingPrototypeClassifier),
-    **documented(LikelihoodClassifier),
+    **documented_parameters(
+        PrototypeClassifier, StreamingPrototypeClassifier, LikelihoodClassifier
+    )
 )
 class RSLVQ(LikelihoodClassifier):
     r"""Robust soft learning vector quantization, with Euclidean distances.

@@ -25,9 +25,9 @@ class GeneralizedEigenvectors(LinearProjection):
        \right) v, \qquad
        \Psi_i = \frac{1}{n_i} \sum_{y_k = i} x_k x_k^\top
 
-    with the leading :math:`\lambda` [1]_. The components depend on the origin of the
-    data. Each pair is solved separately, so components of different pairs are often
-    similar.
+    for the largest eigenvalues :math:`\lambda` [1]_. The components depend on the
+    origin of the data. Each pair is solved separately, so components of different pairs
+    are often similar.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class GeneralizedEigenvectors(LinearProjection):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The eigenvectors, scaled such that the regularized mean square of class j is
-        one, in descending order of :math:`\lambda`; the largest entry of each is
-        positive.
+        one, in descending order of :math:`\lambda`; the largest entry of each
+        eigenvector is positive.
     eigenvalues_ : ndarray of shape (n_components,)
         :math:`\lambda`, the mean square of class i.
     pairs_ : ndarray of shape (n_components, 2)
@@ -52,7 +52,7 @@ class GeneralizedEigenvectors(LinearProjection):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 

@@ -52,7 +52,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     n_iter_ : int
         Number of iterations.
     n_features_in_ : int
-        The size n of the matrices seen during fit.
+        The size n of the training matrices.
 
     See Also
     --------

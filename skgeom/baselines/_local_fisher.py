@@ -17,8 +17,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     r"""Local Fisher discriminant analysis (LFDA).
 
     LFDA is linear discriminant analysis with weights for pairs of samples. Distant
-    samples of one class have a small weight, so the projection need not bring them
-    together. A class may therefore have several clusters, and there may be more than
+    samples of one class have a small weight, so their distance in the projection may be
+    large. A class may therefore have several clusters, and there may be more than
     ``n_classes - 1`` components. The components maximize
     :math:`v^\top S_b v / v^\top S_w v`, one after the other, with the matrices
 
@@ -60,7 +60,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 

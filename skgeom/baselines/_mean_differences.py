@@ -42,7 +42,7 @@ class SupervisedPCA(LinearProjection):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 
@@ -129,8 +129,8 @@ class LOL(LinearProjection):
        [\delta_1, \dots, \delta_{C-1}, v_1, v_2, \dots], \qquad
        \sum_i (x_i - \bar x_{y_i}) (x_i - \bar x_{y_i})^\top v_k = \lambda_k v_k
 
-    of [1]_, orthonormalized in this order. The number of samples may be smaller than
-    the number of features.
+    which are orthonormalized in this order [1]_. The number of samples may be smaller
+    than the number of features.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class LOL(LinearProjection):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 

@@ -39,8 +39,8 @@ def fetch_mnist(
     """Fetch MNIST, 70,000 handwritten digits.
 
     The digits are read from a file ``mnist.npz`` in the folder SKGEOM_DATA, with arrays
-    ``X`` of 70000 x 28 x 28 bytes and ``y``. If the file is missing, the version of
-    Keras is downloaded once.
+    ``X`` of 70000 x 28 x 28 bytes and ``y``. If the file is missing, the version
+    that Keras distributes is downloaded once.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def fetch_mnist(
         The attributes are
 
         - ``data``, ndarray of shape (n_images, 784), uint8: intensities, row by row;
-        - ``images``, the same with shape (n_images, 28, 28);
+        - ``images``, the same values, with shape (n_images, 28, 28);
         - ``target``, ndarray of shape (n_images,), int: the digits;
         - ``n_train``, the number of training images, which come first;
         - ``DESCR``, a description.
@@ -127,7 +127,7 @@ def fetch_svhn(*, subset="all", return_X_y=False):
 
         - ``data``, ndarray of shape (n_images, 1024), float32: the means of the three
           colors, row by row;
-        - ``images``, the same with shape (n_images, 32, 32);
+        - ``images``, the same values, with shape (n_images, 32, 32);
         - ``target``, ndarray of shape (n_images,), int: the digits 0 to 9;
         - ``n_train``, the number of training images, which come first;
         - ``DESCR``, a description.

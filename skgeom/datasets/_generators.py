@@ -152,9 +152,9 @@ _TOYS = {
 def sqfa_toy_statistics(name):
     """Return the statistics of a toy problem of supervised quadratic feature analysis.
 
-    Each problem shows which differences between classes a method selects, with two
-    filters or, for ``"lda"``, one filter. :func:`make_gaussian_classes` draws samples
-    with these statistics.
+    Each problem shows which class differences determine the filters of a method, with
+    two filters or, for ``"lda"``, one filter. :func:`make_gaussian_classes` draws
+    samples with these statistics.
 
     Parameters
     ----------
@@ -247,7 +247,8 @@ def make_syn_spd(
 
     each divided by its mean, and two sets of eigenvectors, random orthonormal bases.
     The classes of SynI combine the first two sets of eigenvalues with the two bases.
-    The classes of SynII have one set of eigenvalues each, and all have the first basis.
+    Each class of SynII has a different set of eigenvalues, and all classes share the
+    first basis.
 
     Parameters
     ----------

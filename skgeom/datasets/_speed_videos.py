@@ -213,7 +213,7 @@ def make_speed_videos(
 
         - ``data``, ndarray of shape (n_speeds * n_per_speed, 450), float64: the videos,
           frame by frame;
-        - ``videos``, the same with shape (..., 15, 30), time by space;
+        - ``videos``, the same values, with shape (..., 15, 30), time by space;
         - ``target``, ndarray of int: the class k of each video, whose speed is
           ``speeds[k]``;
         - ``speeds``, ndarray of shape (n_speeds,): the speeds, in degrees per second;

@@ -76,8 +76,8 @@ def calvo_oller_embedding(means, covariances):
        \Sigma + \mu \mu^\top & \mu \\ \mu^\top & 1
        \end{bmatrix}
 
-    which is equation 5 of [1]_, after [2]_. An affine map :math:`z \to G z + t` of the
-    variable acts on :math:`\Omega` as a congruence.
+    The embedding is equation 5 of [1]_, after [2]_. An affine map :math:`z \to G z + t`
+    of the variable acts on :math:`\Omega` as a congruence.
 
     Parameters
     ----------

@@ -59,10 +59,10 @@ def distance_fisher_rao(
        + \tfrac 1 2 \operatorname{tr} \left( (\Sigma^{-1} d\Sigma)^2 \right).
 
     The distance is invariant under affine maps of the variable. It has no closed form
-    and is computed numerically: the Gaussians are the quotient of a symmetric space
-    [1]_, and Newton's method computes the smallest distance between two fibres. The
+    and is computed numerically: the manifold of Gaussians is a quotient of a symmetric
+    space [1]_, and Newton's method minimizes the distance between two fibres. The
     function always computes with NumPy, copies the result to the device of the
-    arguments, and supports no gradients.
+    arguments, and does not support gradients.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ def distance_fisher_rao(
     covariances_b : array-like of shape (..., m, m)
         Covariances of the second Gaussians.
     tol : float, default=1e-8
-        Largest accepted error of a distance; relative to the distance if it exceeds 1.
+        Largest accepted error of a distance: absolute for distances up to 1, relative
+        for larger distances.
     return_bounds : bool, default=False
         Whether to return bounds of the distances as well.
 
@@ -258,7 +259,7 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
     means_b : array-like of shape (..., m)
         Means of the second Gaussians, broadcast against the first.
     covariances : array-like of shape (..., m, m)
-        The covariance of each pair, or a single one for all.
+        The covariance of each pair, or one covariance for all pairs.
 
     Returns
     -------

@@ -320,7 +320,7 @@ def real_embedding(matrices):
        \operatorname{Im} A & \operatorname{Re} A
        \end{bmatrix}
 
-    Sums, products, inverses and means of the embedded matrices are the embedded sums,
+    Sums, products, inverses and means of the embedded matrices equal the embedded sums,
     products, inverses and means [1]_. Each eigenvalue occurs twice, so squared
     distances (affine-invariant, log-Euclidean, Bures-Wasserstein) are doubled and their
     order does not change. Estimators of real matrices can therefore be used for complex

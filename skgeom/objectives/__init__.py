@@ -1,9 +1,8 @@
 """Objectives of the estimators: value and analytic gradient as a function of a point.
 
-An objective is called with a point and returns ``(value, gradient)``. It depends
-neither on an estimator nor on an optimizer. Public are the distances between classes
-that have parameters of their own; they are values of ``distance`` of
-:class:`skgeom.SQFA`.
+An :class:`Objective` accepts a point and returns ``(value, gradient)``. It depends
+neither on an estimator nor on an optimizer. The public classes are distances with
+parameters, for the parameter ``distance`` of :class:`skgeom.SQFA`.
 """
 
 from skgeom.objectives._class_distances import DISTANCES as DISTANCES
@@ -12,8 +11,9 @@ from skgeom.objectives._class_distances import (
 )
 from skgeom.objectives._class_distances import StudentT
 from skgeom.objectives._class_distances import find_distance as find_distance
+from skgeom.objectives._pairwise import ClassMoments as ClassMoments
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
-from skgeom.objectives._pairwise import ProjectedClasses as ProjectedClasses
+from skgeom.objectives._pairwise import Objective as Objective
 from skgeom.objectives._pairwise import (
     StructuredCovariances as StructuredCovariances,
 )

@@ -525,7 +525,7 @@ class StudentT(DistanceTraits):
 
     Notes
     -----
-    The covariance of such a distribution is :math:`\nu / (\nu - 2)` times its scatter
+    The covariance of a t distribution is :math:`\nu / (\nu - 2)` times its scatter
     matrix for :math:`\nu > 2`, and does not exist otherwise. For heavy tails, set
     ``covariance_estimator`` to a robust estimator, such as ``"mcd"``.
 

@@ -49,6 +49,53 @@ _PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 _PAIRS_OF_MEAN = 2**19
 
 
+class Objective:
+    """Base class of objectives of filters.
+
+    Filters F are the columns of an array of shape (n, m), for any m. A subclass defines
+    ``__call__`` and ``project``, and the optional members that its optimization uses.
+
+    ``objective(filters)``
+        returns the value and its gradient, of shape (n, m). It raises
+        ``numpy.linalg.LinAlgError`` where the value is not finite;
+    ``objective.project(basis)``
+        returns the same objective for filters ``basis @ G``, as a function of G;
+    ``objective.growing_subsets(random_state)``
+        returns subsets of the terms of the objective, each part of the next one, for
+        the first iterations. By default there are none;
+    ``objective.subset(terms)``
+        returns the same objective, estimated from some of its terms only. Required for
+        subsets and batches;
+    ``objective.mean(filters)``
+        returns the value of all terms. Required if the last subset is not complete;
+    ``objective.n_samples``
+        is the number of terms. Required for batches;
+    ``objective.classes``
+        are the :class:`ClassMoments` before the projection. Required for the automatic
+        selection of shrinkage and regularization.
+
+    Attributes
+    ----------
+    terms : str, default="samples"
+        What the terms are, in messages.
+    complete : bool, default=True
+        Whether these are all terms, not a subset of them.
+    parallel : bool, default=False
+        Whether threads share the work, so that BLAS should have one thread.
+    rotation_invariant : bool, default=False
+        Whether the objective is equal for filters F and F R with an orthogonal R.
+    affine_invariant : bool, default=False
+        Whether, without regularization, linear maps of the features change nothing.
+    """
+
+    terms = "samples"
+    complete = True
+    parallel = rotation_invariant = affine_invariant = False
+
+    def growing_subsets(self, random_state):
+        return []
+
+
 class StructuredCovariances:
     r"""Covariances that are block-diagonal, or low rank plus diagonal, never formed.
 
@@ -109,15 +156,18 @@ class StructuredCovariances:
         return self.shape[0]
 
     def __getitem__(self, classes):
+        if isinstance(classes, tuple):
+            return self.__array__()
         return self._with(self._blocks[classes], self._weights[classes])
 
     def __array__(self, dtype=None, copy=None):
         raise ValueError(
             f"Structured covariances of shape {self.shape} cannot become an array. "
+            "Statistics with them cannot be added, decayed, shrunk or saved. "
             "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
             "regularization is a matrix. With more than 1,000 features, regularization "
             "must be positive, init a name, and orthonormal filters without groups. "
-            "For other methods, use the statistics of features, "
+            "In other cases, use the statistics of features, "
             "statistics.project(filters)."
         )
 
@@ -249,8 +299,8 @@ def plus_outer_products(matrix, rows, weights):
     return matrix + (rows.T * weights) @ rows
 
 
-class ProjectedClasses:
-    r"""Means and covariances of the features of some classes.
+class ClassMoments:
+    r"""Means and covariances of some classes, as a function of filters.
 
     With filters F of shape (n, m), class i has the features' mean
     :math:`F^\top \gamma_i` and covariance :math:`F^\top \Phi_i F + \sigma^2 I`.
@@ -280,25 +330,23 @@ class ProjectedClasses:
             covariances = np.ascontiguousarray(covariances)
         self.covariances = covariances
         self.regularization = regularization
-        self.parallel = parallel and of_numpy
+        self.parallel = parallel
         # Chosen once, because choosing the library takes as long as a small product.
         self._to_cpu = np.asarray if of_numpy else to_numpy
         self._to_device = np.asarray if of_numpy else partial(like, model=covariances)
         self._double = float_dtype(covariances)
 
     def project(self, basis):
-        """Arguments of the same for filters ``basis @ G``, as a function of G."""
+        """The same for filters ``basis @ G``, as a function of G."""
         if self._is_structured:
             covariances = self.covariances.project(basis)
         else:
             columns = like(basis, self.covariances, self.covariances.dtype)
             products = self._by_blocks(lambda part: columns.T @ (part @ columns))
             covariances = in_double(namespace(products[0]).concat(products))
-        return (
-            self.means @ basis,
-            np.asarray(to_numpy(covariances), dtype=np.float64),
-            self.regularization,
-        )
+        covariances = np.asarray(to_numpy(covariances), dtype=np.float64)
+        means, sigma2 = self.means @ basis, self.regularization
+        return ClassMoments(means, covariances, sigma2, self.parallel)
 
     def __call__(self, filters):
         """Means (c, m), covariances (c, m, m), and a function of their gradients.
@@ -343,7 +391,7 @@ class ProjectedClasses:
     def _blocks(self):
         """Slices of the classes, one for each call of a thread."""
         n_classes, n_blocks = len(self.means), 1
-        if self.parallel:
+        if self.parallel and self._xp is np:
             n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
         ends = np.linspace(0, n_classes, n_blocks + 1).astype(int)
         return [slice(*pair) for pair in pairwise(ends)]
@@ -353,13 +401,11 @@ class ProjectedClasses:
         if len(self._blocks) == 1:
             return [function(self.covariances)]
         return map_threads(
-            lambda block: function(self.covariances[block, ...]),
-            self._blocks,
-            self.parallel,
+            lambda block: function(self.covariances[block, ...]), self._blocks
         )
 
 
-class MeanPairwiseDistance:
+class MeanPairwiseDistance(Objective):
     r"""Mean distance between the class-conditional Gaussians of projected data.
 
     For filters F of shape (n, m), the classes have the projected statistics
@@ -405,9 +451,7 @@ class MeanPairwiseDistance:
         self.weights = np.ones(means.shape[0]) if weights is None else weights
         self.pair_weights = pair_weights
         self.n_pairs = n_weighted_pairs(self.weights, pair_weights)
-        self.classes = ProjectedClasses(
-            means, covariances, regularization, self.parallel
-        )
+        self.classes = ClassMoments(means, covariances, regularization, self.parallel)
 
     @cached_property
     def _pairs(self):
@@ -415,7 +459,7 @@ class MeanPairwiseDistance:
 
     @property
     def complete(self):
-        """Whether this is the mean over all pairs, not over a sample of them."""
+        """Whether this is the mean over all pairs, not over a subset of them."""
         return self._pairs.complete
 
     @property
@@ -425,17 +469,17 @@ class MeanPairwiseDistance:
 
     @property
     def parallel(self):
-        """Whether threads share the work, so that BLAS should have one thread."""
+        """Whether threads share the work; few pairs are evaluated by one thread."""
         return self.distance.parallel and self.n_pairs > _PAIRS_PER_BLOCK
 
     @property
     def rotation_invariant(self):
-        """Whether the objective is equal for filters F and F R with an orthogonal R."""
+        """Whether rotations of the features do not change the distance."""
         return self.distance.rotation_invariant
 
     @property
     def affine_invariant(self):
-        """Whether, without noise, linear maps of the features change nothing."""
+        """Whether linear maps of the features do not change the distance."""
         return self.distance.affine_invariant
 
     def project(self, basis):
@@ -445,22 +489,21 @@ class MeanPairwiseDistance:
         ``basis @ G`` meet the constraint of unit norm together.
         """
         projected = copy(self)
-        moments = self.classes.project(basis)
-        projected.classes = ProjectedClasses(*moments, self.parallel)
+        projected.classes = self.classes.project(basis)
         return projected
 
-    def growing_samples(self, random_state):
-        """Samples of the pairs for the first iterations; none if the pairs are few.
+    def growing_subsets(self, random_state):
+        """Subsets of the pairs for the first iterations; none if the pairs are few.
 
-        See :func:`growing_samples`.
+        See :func:`growing_subsets`.
         """
-        return growing_samples(self.weights, random_state, self.pair_weights)
+        return growing_subsets(self.weights, random_state, self.pair_weights)
 
-    def sample(self, pairs):
+    def subset(self, pairs):
         """The same objective, estimated from some pairs only."""
-        sampled = copy(self)
-        sampled._pairs, sampled.n_pairs = pairs, len(pairs)
-        return sampled
+        part = copy(self)
+        part._pairs, part.n_pairs = pairs, len(pairs)
+        return part
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).
@@ -471,12 +514,12 @@ class MeanPairwiseDistance:
             If a projected covariance is not positive definite.
         """
         means, covariances, pull_back = self.classes(filters)
-        distance = self.distance(means, covariances)
+        distances = self.distance(means, covariances)
 
         def evaluate(block):
             i, j, weights = block
-            values, gradient = distance.pairs(i, j)
-            values, slopes = self._averaged(values)
+            values, gradient = distances.pairs(i, j)
+            values, slopes = self._values_to_average(values)
             return values @ weights, gradient(slopes * weights)
 
         blocks = _blocks(self._pairs)
@@ -485,10 +528,10 @@ class MeanPairwiseDistance:
         else:
             sums = map_threads(evaluate, blocks, self.distance.parallel)
         values, gradients = zip(*sums, strict=True)
-        return sum(values), pull_back(*distance.pull_back(sum(gradients)))
+        return sum(values), pull_back(*distances.pull_back(sum(gradients)))
 
     def mean(self, filters):
-        """Value at ``filters`` for all pairs, even if a sample of pairs is optimized.
+        """Value at ``filters`` for all pairs, even if a subset of pairs is optimized.
 
         With more than 524,288 pairs, the value is estimated from a fixed sample of
         about this size, so values of two optimizations are comparable.
@@ -496,7 +539,7 @@ class MeanPairwiseDistance:
         pairs = large_sample(
             self.weights, _PAIRS_OF_MEAN, random_state=0, pair_weights=self.pair_weights
         )
-        values, _ = self._averaged(self._values(filters, pairs))
+        values, _ = self._values_to_average(self._values(filters, pairs))
         return float(values @ pairs.weights)
 
     def matrix(self):
@@ -511,18 +554,18 @@ class MeanPairwiseDistance:
     def _values(self, filters, pairs):
         """Distances of some pairs, without gradients."""
         means, covariances, _ = self.classes(filters)
-        distance = self.distance(means, covariances)
+        distances = self.distance(means, covariances)
 
         def evaluate(block):
             i, j, _ = block
-            values, _ = distance.pairs(i, j)
+            values, _ = distances.pairs(i, j)
             return values
 
         values = map_threads(evaluate, _blocks(pairs), self.distance.parallel)
         return np.concatenate(values)
 
-    def _averaged(self, values):
-        """The averaged values and their derivative, from the result of ``pairs``."""
+    def _values_to_average(self, values):
+        """The values to average and their derivative, from the result of ``pairs``."""
         if self.squared == self.distance.returns_square:
             return values, np.ones_like(values)
         if self.squared:
@@ -597,11 +640,11 @@ def all_pairs(weights, pair_weights=None):
     return Pairs(i, j, of_pairs / of_pairs.sum())
 
 
-def growing_samples(weights, random_state, pair_weights=None):
-    """Samples of the pairs, each part of the next one; none if the pairs are few.
+def growing_subsets(weights, random_state, pair_weights=None):
+    """Subsets of the pairs, each part of the next one; none if the pairs are few.
 
-    The last sample has all pairs if their number is at most a fixed multiple of the
-    number of classes. All samples respect this limit.
+    The last subset has all pairs if their number is at most a fixed multiple of the
+    number of classes. All subsets respect this limit.
 
     Parameters
     ----------

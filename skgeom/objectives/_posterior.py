@@ -1,10 +1,10 @@
-"""What the features tell about the class, by Gaussians of projected data."""
+"""Information of the features about the class, for Gaussians of projected data."""
 
 from copy import copy
 
 import numpy as np
 
-from skgeom.objectives._pairwise import ProjectedClasses
+from skgeom.objectives._pairwise import ClassMoments, Objective
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
 from skgeom.utils.threads import map_threads
 
@@ -17,7 +17,7 @@ _SAMPLES_PER_BLOCK = 1024
 _NUMBERS_PER_BLOCK = 2**19
 
 
-class MeanInformation:
+class MeanInformation(Objective):
     r"""Mean information of Gaussian features about the correct class, in nats.
 
     For filters F of shape (n, m), a sample has the features :math:`z_k = F^\top x_k`,
@@ -59,8 +59,6 @@ class MeanInformation:
         Weights of the samples in the mean; None: equal weights.
     """
 
-    terms = "samples"
-    complete = True  # whether all samples are there
     # Invertible linear maps of the features change nothing but their noise.
     rotation_invariant = affine_invariant = True
 
@@ -76,7 +74,7 @@ class MeanInformation:
     ):
         self.X = X
         self.labels = like(labels, X)
-        self.classes = ProjectedClasses(means, covariances, regularization)
+        self.classes = ClassMoments(means, covariances, regularization)
         self.log_priors = log_priors
         weights = np.ones(len(labels)) if weights is None else weights
         self.weights = in_double(like(weights, X))
@@ -100,24 +98,19 @@ class MeanInformation:
         """The same objective for filters ``basis @ G``, as a function of G."""
         xp, on_device = namespace(self.X), like(basis, self.X)
         blocks = [in_double(self.X[block, :]) @ on_device for block in self._blocks()]
-        moments = self.classes.project(basis)
-        return MeanInformation(
-            xp.concat(blocks),
-            self.labels,
-            *moments,
-            self.log_priors,
-            self.weights,
-        )
+        projected = copy(self)
+        projected.X, projected.classes = xp.concat(blocks), self.classes.project(basis)
+        return projected
 
-    def sample(self, rows):
+    def subset(self, rows):
         """The same objective of some samples only; the classes remain as they are."""
         if len(rows) == self.n_samples:
             return self
-        sampled = copy(self)
-        sampled.complete = False
+        part = copy(self)
+        part.complete = False
         for name in ("X", "labels", "weights"):
-            setattr(sampled, name, take(getattr(self, name), rows))
-        return sampled
+            setattr(part, name, take(getattr(self, name), rows))
+        return part
 
     @property
     def mean_log_prior(self):

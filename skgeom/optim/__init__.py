@@ -1,7 +1,9 @@
 """Optimization on matrix manifolds; only this folder imports pymanopt."""
 
 from skgeom.optim._coarse_to_fine import growing_rows as growing_rows
-from skgeom.optim._coarse_to_fine import maximize_on_samples as maximize_on_samples
+from skgeom.optim._coarse_to_fine import (
+    maximize_coarse_to_fine as maximize_coarse_to_fine,
+)
 from skgeom.optim._coarse_to_fine import prefixed as prefixed
 from skgeom.optim._lbfgs import RiemannianLBFGS
 from skgeom.optim._manifolds import CONSTRAINTS as CONSTRAINTS

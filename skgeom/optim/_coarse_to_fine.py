@@ -6,7 +6,7 @@ iterations are made there; the whole space follows.
 
 Many samples, or pairs of classes, are another dimension. The filters that are best for
 p of them lose a part of the objective that falls with 1 / p. So most iterations are
-made on a small sample, which then grows (after Byrd, Chin, Nocedal and Wu, "Sample size
+made on a small subset, which then grows (after Byrd, Chin, Nocedal and Wu, "Sample size
 selection in optimization methods for machine learning", Mathematical Programming 134,
 2012).
 """
@@ -26,9 +26,9 @@ from skgeom.optim._minimize import StartError, minimize
 # the statistics of MNIST, a full optimization chooses the same start
 # (benchmarks/bench_sqfa.py).
 _SCREENING_TOL = 1e-3
-# The least tolerance in the subspace, if the whole space follows, and for samples that
+# The least tolerance in the subspace, if the whole space follows, and for subsets that
 # are not the whole objective: the last digits of the optimum would be wasted. What such
-# a sample may lose of the objective, relatively, is five times as much
+# a subset may lose of the objective, relatively, is five times as much
 # (benchmarks/bench_many_classes.py).
 _STAGE_TOL = 1e-4
 
@@ -38,12 +38,12 @@ _STAGE_TOL = 1e-4
 _LEAST_SAMPLES, _SAMPLES_PER_ENTRY = 16_000, 200
 
 
-def maximize_on_samples(
+def maximize_coarse_to_fine(
     objective,
     starts,
     basis,
     *,
-    complete,
+    in_basis,
     constraint,
     fixed=None,
     metric=None,
@@ -53,31 +53,26 @@ def maximize_on_samples(
     batches=None,
     callback=None,
     random_state=None,
-    samples=None,
+    subsets=None,
 ):
     """Maximize an objective over constrained filters, from several starts.
 
-    If the objective has samples, the sample grows until its filters lose at most
-    ``tol``, relatively, or until it is the last one; if the last sample is not the
+    If the objective has subsets, the subset grows until its filters lose at most
+    ``tol``, relatively, or until it is the last one; if the last subset is not the
     whole objective, they may lose .0005. The loss is estimated from the gain of the
     latest growth: four times as many terms reduce the loss to a quarter, so that the
     remaining loss is a third of the gain.
 
     Parameters
     ----------
-    objective : callable
-        Maps filters of shape (n, m) to ``(value, gradient)``; ``objective.project(b)``
-        is the same objective for filters ``b @ g``, as a function of g.
-        ``objective.growing_samples`` maps ``random_state`` to samples, each part of the
-        next one, or to none; ``objective.sample(s)`` is the objective on one of them,
-        whose ``complete`` states whether it is the whole objective, and
-        ``objective.mean`` maps filters to the value to report.
+    objective : skgeom.objectives.Objective
+        The objective of filters of shape (n, m).
     starts : list of ndarray of shape (k, m)
         Points of the constraint to start from, in the coordinates of the basis.
     basis : ndarray of shape (n, k)
         Columns that span the small subspace. They must be orthonormal, unless the
         objective depends on the span of the filters only.
-    complete : bool
+    in_basis : bool
         Whether the best filters lie in the subspace, so that no refinement in the
         whole space is needed.
     constraint : {"unit-norm", "orthonormal"}
@@ -103,11 +98,11 @@ def maximize_on_samples(
         filters has shape (n, m) and stage is the name of the stage: "start 1" and so
         on, or "search" if there is one start only, "best start" for the refinement in
         the subspace, and "all features" for that in the whole space, after the size of
-        the sample, if any. A stage ends if it returns True.
+        the subset, if any. A stage ends if it returns True.
     random_state : int, RandomState instance or None, default=None
-        Draws the samples.
-    samples : list, default=None
-        The samples, instead of ``objective.growing_samples``.
+        Draws the subsets.
+    subsets : list, default=None
+        The subsets, instead of ``objective.growing_subsets``.
 
     Returns
     -------
@@ -115,7 +110,7 @@ def maximize_on_samples(
         The filters, of shape (n, m), with the *negative* objective as the cost; counts
         include the chosen start and all stages after it.
     list of float
-        The value that each start reached, on the first sample, when one was chosen.
+        The value that each start reached, on the first subset, when one was chosen.
 
     Raises
     ------
@@ -137,32 +132,31 @@ def maximize_on_samples(
         "callback": callback,
     }
     stage_tol = max(tol, _STAGE_TOL)
-    if samples is None:
-        samples = objective.growing_samples(random_state)
-    samples = samples or [None]
-    for number, sample in enumerate(samples):
-        part, label, whole = coarse, "", True
-        if sample is not None:
-            part, label = coarse.sample(sample), f"{len(sample):,} {objective.terms}, "
-            whole = part.complete
+    if subsets is None:
+        subsets = objective.growing_subsets(random_state)
+    subsets = subsets or [None]
+    for number, subset in enumerate(subsets):
+        part, label = coarse, ""
+        if subset is not None:
+            part, label = coarse.subset(subset), f"{len(subset):,} {objective.terms}, "
         ascend = partial(_ascend, part, coarse_fixed, manifold, basis, **options)
-        part_tol = tol if complete and whole else stage_tol
+        part_tol = tol if in_basis and part.complete else stage_tol
         if run is None:
             run, values = _best_start(ascend, starts, label, part_tol)
             continue
         before, _ = part(_beside(coarse_fixed, run.point))
         run = ascend(label + "search", run.point, part_tol, before=run)
         gain = (-run.cost - before) / abs(run.cost)
-        ends_whole = objective.sample(samples[-1]).complete
-        tolerable = tol if ends_whole else max(tol, 5 * _STAGE_TOL)
-        if gain <= tolerable * (len(sample) / len(samples[number - 1]) - 1):
+        ends_complete = objective.subset(subsets[-1]).complete
+        tolerable = tol if ends_complete else max(tol, 5 * _STAGE_TOL)
+        if gain <= tolerable * (len(subset) / len(subsets[number - 1]) - 1):
             break
     run = replace(run, point=manifold.nearest(basis @ run.point))
-    if not complete:
-        part = objective if sample is None else objective.sample(sample)
+    if not in_basis:
+        part = objective if subset is None else objective.subset(subset)
         manifold = filter_manifold(constraint, metric, *run.point.shape)
         ascend = partial(_ascend, part, fixed, manifold, None, **options)
-        tol = tol if whole else stage_tol
+        tol = tol if part.complete else stage_tol
         try:
             run = ascend(label + "all features", run.point, tol, before=run)
         except StartError:
@@ -173,7 +167,7 @@ def maximize_on_samples(
                 "powers of ten. Increase regularization, or scale the features."
             ) from None
         run = replace(run, point=manifold.nearest(run.point))
-    if not whole:
+    if not part.complete:
         run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
     return run, values
 
@@ -254,8 +248,9 @@ def _ascend(
 
     def cost(point, rows=None):
         filters = manifold.filters_of(point)
-        sampled = objective if rows is None else objective.sample(rows)
-        value, gradient = sampled(_beside(fixed, filters))
+        part = objective if rows is None else objective.subset(rows)
+        value, gradient = part(_beside(fixed, filters))
+        # With respect to the filters; ``manifold`` converts it to the point.
         return -value, -gradient[len(gradient) - len(filters) :, fixed.shape[1] :]
 
     def report(point, cost):

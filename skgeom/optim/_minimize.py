@@ -60,6 +60,17 @@ class MinimizeResult:
         ``max_iter``.
     reason : str
         Reason for stopping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pymanopt.manifolds import Sphere
+    >>> from skgeom.optim import minimize
+    >>> def cost(x):
+    ...     return x[0], np.array([1.0, 0.0])
+    >>> result = minimize(cost, Sphere(2), np.array([0.6, 0.8]))
+    >>> round(result.cost, 6), result.converged
+    (-1.0, True)
     """
 
     point: Any
@@ -82,7 +93,7 @@ def minimize(
     callback=None,
     preconditioner=None,
 ):
-    r"""Minimize a cost with an analytic gradient on a pymanopt manifold.
+    r"""Minimize a cost with an analytic gradient on a manifold.
 
     The optimization stops when ten iterations together decrease the cost by at most
     ``tol * abs(cost)``, when the norm of the gradient is at most ``tol`` times its
@@ -98,7 +109,9 @@ def minimize(
         gradient that is not finite, is treated as an infinite cost, so the optimizer
         tries a shorter step.
     manifold : pymanopt.manifolds.manifold.Manifold
-        The manifold.
+        A manifold of pymanopt. For ``"lbfgs"``, an object with the methods
+        ``euclidean_to_riemannian_gradient``, ``inner_product``, ``norm``,
+        ``retraction`` and ``transport`` and the attribute ``typical_dist`` is enough.
     start : point of the manifold
         The initial point; not modified.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"

@@ -12,7 +12,7 @@ from skgeom.utils.array_api import is_dask
 
 
 def check_not_dask(estimator, X, remedy):
-    """Raise TypeError if X is of Dask, which would be gathered in memory unasked."""
+    """Raise TypeError for Dask data, which would be read into memory implicitly."""
     if is_dask(X):
         raise TypeError(
             f"{type(estimator).__name__} needs all of X in memory, but X is a Dask "

@@ -294,9 +294,9 @@ def substitute_docs(**paragraphs):
     return decorate
 
 
-def documented_parameters(documented):
-    """The paragraphs about parameters and attributes in a docstring, by their names."""
-    text = inspect.cleandoc(documented.__doc__)
+def documented_parameters(*documented):
+    """The paragraphs about parameters and attributes in docstrings, by their names."""
+    text = "\n".join(inspect.cleandoc(part.__doc__) for part in documented)
     paragraphs = re.finditer(r"^(\w+) : .+(?:\n+ +.+)*", text, flags=re.MULTILINE)
     return {paragraph[1]: "\n" + paragraph[0] for paragraph in paragraphs}
 

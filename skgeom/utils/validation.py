@@ -4,6 +4,7 @@ import functools
 import inspect
 import os
 import sys
+import time
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -275,18 +276,26 @@ def require_memory(n_bytes, contents, remedy):
     if n_bytes > memory():
         raise MemoryError(
             f"{contents} need {n_bytes / 1e9:.3g} GB, but there are "
-            f"{memory() / 1e9:.3g} GB of memory. {remedy}"
+            f"{memory() / 1e9:.3g} GB of free memory. {remedy}"
         )
 
 
-@functools.cache
 def memory():
-    """Bytes of memory that this process can have; infinite where that is not known."""
+    """Bytes of memory available to this process, or an upper bound; may be infinite."""
+    # Reading them takes as long as merging statistics: once in a second is enough.
+    return _memory(int(time.monotonic()))
+
+
+@functools.lru_cache(maxsize=1)
+def _memory(second):
     sizes = [np.inf]
     with suppress(AttributeError, OSError, ValueError):
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     with suppress(OSError, ValueError):  # "max" is no number
         sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    with suppress(OSError, IndexError):  # Linux counts what caches would give back
+        text = Path("/proc/meminfo").read_text()
+        sizes.append(1024 * int(text.split("MemAvailable:")[1].split()[0]))
     return min(sizes)
 
 
@@ -337,6 +346,8 @@ def known_labels(y):
             f"{missing.sum()} of the labels in y are missing, the first one in row "
             f"{np.argmax(missing)}. Remove these samples."
         )
+    if getattr(y, "dtype", "O") == "O" and {*map(type, y)} in ({int}, {bool}):
+        return np.array([*y])  # scikit-learn rejects arrays of such objects
     return y
 
 
@@ -358,7 +369,7 @@ def kind_of(labels):
     """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
     if all(isinstance(label, str) for label in labels.tolist()):
         return "text"
-    return "numbers" if labels.dtype.kind in "biuf" else labels.dtype
+    return "numbers" if labels.dtype.kind in "iuf" else labels.dtype
 
 
 def union_of_classes(first, second):
@@ -512,6 +523,12 @@ def check_spd_samples(
     name = name or type(estimator).__name__
     is_hermitian = check_stack(X, name, hermitian)
     check_library(X, estimator, name)
+    if namespace(X) is np:  # three arrays, four times as large in the real embedding
+        require_memory(
+            24 * (1 + 3 * is_hermitian) * np.prod(shape_of(X), dtype=float),
+            f"The matrices X, of shape {shape_of(X)}, and their factors",
+            "Use fewer samples, or smaller matrices, for example of fewer channels.",
+        )
     if hermitian and reset:
         estimator.is_complex_ = is_hermitian
     elif is_hermitian and not estimator.is_complex_:

@@ -48,6 +48,16 @@ def test_irrelevant_features_of_large_variance(deviation):
     assert accuracy(SQFA(3, random_state=0), *parts) > 0.55
 
 
+def test_many_irrelevant_features_of_large_variance(rng):
+    """Classes differ in the mean of a small feature each."""
+    y = np.arange(4000) % 3
+    X = rng.normal(size=(4000, 120))
+    X[:, 20:] *= 30
+    X[np.arange(4000), y] += 3
+    parts = X[:2000], y[:2000], X[2000:], y[2000:]
+    assert accuracy(SQFA(2, random_state=0), *parts) > 0.9
+
+
 @pytest.mark.parametrize("seed", first_ones(range(10), 1))
 def test_strong_factors_of_fewer_samples_than_features(seed):
     """At least the accuracy of shrunken LDA minus 2 points."""
@@ -210,6 +220,10 @@ def test_summaries_of_folds(rng):
         atol=0.1,
     )
     assert sqfa.objective_ == pytest.approx(expected.objective_, rel=0.05)
+    small = ClassStatistics.from_data(X[:3], [0, 1, 2], sample_weight=[0.1] * 3)
+    parts += small, small.of_classes([])
+    again = SQFA(2, random_state=0).fit_statistics(parts)
+    assert again.objective_ == pytest.approx(expected.objective_, rel=0.05)
     given = [part.shrunk(0.5) for part in parts[:1]]
     assert SQFA(2, regularization=0.1).fit_statistics(given[0]).shrinkage_ is None
 

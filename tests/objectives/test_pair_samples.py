@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.objectives._pairwise import growing_samples, large_sample, n_weighted_pairs
+from skgeom.objectives._pairwise import growing_subsets, large_sample, n_weighted_pairs
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 WEIGHTS = {
@@ -24,7 +24,7 @@ def occurrences(pairs, n_classes):
 
 @pytest.mark.parametrize(("n_classes", "complete"), [(101, True), (400, False)])
 def test_samples_grow_to_the_largest_that_is_affordable(n_classes, complete):
-    samples = growing_samples(np.ones(n_classes), 0)
+    samples = growing_subsets(np.ones(n_classes), 0)
     assert [s.complete for s in samples] == [False] * (len(samples) - 1) + [complete]
     sizes = [len(s) for s in samples]
     assert all(2 * a <= b for a, b in pairwise(sizes))
@@ -34,7 +34,7 @@ def test_samples_grow_to_the_largest_that_is_affordable(n_classes, complete):
 
 @pytest.mark.parametrize("n_classes", [101, 102, 301])
 def test_each_class_occurs_equally_often(n_classes):
-    for pairs in growing_samples(np.ones(n_classes), 0):
+    for pairs in growing_subsets(np.ones(n_classes), 0):
         assert (pairs.i < pairs.j).all()
         assert len(set(zip(pairs.i, pairs.j, strict=True))) == len(pairs)
         counts = occurrences(pairs, n_classes)
@@ -44,7 +44,7 @@ def test_each_class_occurs_equally_often(n_classes):
 
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_all_classes_with_a_weight_occur(weights):
-    for pairs in growing_samples(weights, 3):
+    for pairs in growing_subsets(weights, 3):
         assert_array_equal(occurrences(pairs, len(weights)) > 0, weights > 0)
         assert pairs.weights.min() > 0
         assert pairs.weights.sum() == pytest.approx(1, abs=0.2)
@@ -54,7 +54,7 @@ def test_sizes_of_samples():
     few, (i, j) = np.ones((102, 102)), np.triu_indices(102, 1)
     few[i[5001:], j[5001:]] = few[j[5001:], i[5001:]] = 0
     assert n_weighted_pairs(np.ones(102), few) == 5001
-    assert len(growing_samples(np.ones(102), 0, few)) > 1  # of 5,000, all are used
+    assert len(growing_subsets(np.ones(102), 0, few)) > 1  # of 5,000, all are used
     for n_pairs in (1000, 4000, 5100):
         sample = large_sample(np.ones(102), n_pairs, 0)
         assert n_pairs - 102 < len(sample) <= n_pairs
@@ -80,8 +80,8 @@ def test_objective_on_a_sample(problem):
     distances = objective.project(filters).matrix()
     whole, _ = objective(filters)
     last = filters
-    for pairs in objective.growing_samples(0):
-        part = objective.sample(pairs)
+    for pairs in objective.growing_subsets(0):
+        part = objective.subset(pairs)
         value, gradient = part(last)
         expected = distances[pairs.i, pairs.j] @ pairs.weights
         assert value == pytest.approx(expected, rel=1e-11)

@@ -58,10 +58,12 @@ def test_projection(problem, rng):
 def test_objective_of_some_samples(problem, rng):
     (X, labels, *classes), filters = problem
     weights, rows = rng.uniform(1, 2, size=300), rng.permutation(300)[:100]
-    batch = MeanInformation(X, labels, *classes, weights).sample(rows)
+    whole = MeanInformation(X, labels, *classes, weights)
+    before, batch = whole(filters)[0], whole.subset(rows)
     alone = MeanInformation(X[rows], labels[rows], *classes, weights[rows])
     for found, expected in zip(batch(filters), alone(filters), strict=True):
         assert_allclose(found, expected, rtol=1e-12)
+    assert whole(filters)[0] == before
 
 
 def test_samples_far_from_all_classes_are_finite(problem):

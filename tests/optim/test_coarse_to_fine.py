@@ -1,23 +1,16 @@
-"""maximize_on_samples: a small subspace first, then the whole space."""
+"""maximize_coarse_to_fine: a small subspace first, then the whole space."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance, Objective
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine
 
 N, K, M = 12, 5, 2
 
 
-class Whole:
-    """An objective without samples."""
-
-    def growing_samples(self, random_state):
-        return []
-
-
-class Recorded(Whole):
+class Recorded(Objective):
     """An objective that records what the one for the whole space is asked."""
 
     def __init__(self, objective):
@@ -34,7 +27,7 @@ class Recorded(Whole):
         return self.objective(filters)
 
 
-class Trace(Whole):
+class Trace(Objective):
     """The trace of a projected matrix, whose maximum is known for either constraint."""
 
     def __init__(self, matrix):
@@ -101,8 +94,8 @@ def problem(request):
 def test_result(problem, constraint, complete):
     objective, basis = problem
     start = random_start(np.random.default_rng(1), constraint)
-    result, values = maximize_on_samples(
-        objective, [start], basis, complete=complete, constraint=constraint
+    result, values = maximize_coarse_to_fine(
+        objective, [start], basis, in_basis=complete, constraint=constraint
     )
     assert_on_constraint(result.point, constraint)
     assert result.converged
@@ -123,8 +116,8 @@ def test_result(problem, constraint, complete):
 def test_maximum_of_the_trace(constraint, optimizer):
     objective, basis = trace(np.random.default_rng(0))
     start = random_start(np.random.default_rng(1), constraint)
-    options = {"complete": False, "constraint": constraint, "optimizer": optimizer}
-    result, _ = maximize_on_samples(objective, [start], basis, **options)
+    options = {"in_basis": False, "constraint": constraint, "optimizer": optimizer}
+    result, _ = maximize_coarse_to_fine(objective, [start], basis, **options)
     assert_allclose(-result.cost, objective.maximum(constraint), rtol=1e-5)
 
 
@@ -135,11 +128,11 @@ def test_callback(problem, constraint, n_starts, complete):
     rng = np.random.default_rng(2)
     starts = [random_start(rng, constraint) for _ in range(n_starts)]
     reports = []
-    result, values = maximize_on_samples(
+    result, values = maximize_coarse_to_fine(
         objective,
         starts,
         basis,
-        complete=complete,
+        in_basis=complete,
         constraint=constraint,
         callback=lambda *report: reports.append(report),
     )
@@ -166,7 +159,7 @@ def test_objective_that_is_finite_in_the_subspace_only(constraint):
     """No other start would help, and so the message names none."""
     objective, basis = trace(np.random.default_rng(0))
 
-    class OfSubspace(Whole):
+    class OfSubspace(Objective):
         project = objective.project
 
         def __call__(self, filters):
@@ -174,6 +167,6 @@ def test_objective_that_is_finite_in_the_subspace_only(constraint):
 
     start = random_start(np.random.default_rng(0), constraint)
     with pytest.raises(ValueError, match="not for the same filters of all features"):
-        maximize_on_samples(
-            OfSubspace(), [start], basis, complete=False, constraint=constraint
+        maximize_coarse_to_fine(
+            OfSubspace(), [start], basis, in_basis=False, constraint=constraint
         )

@@ -1,11 +1,11 @@
-"""maximize_on_samples: a few of the pairs or of the rows first, then more of them."""
+"""maximize_coarse_to_fine: a few of the pairs or rows first, then more of them."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.optim import CONSTRAINTS, _coarse_to_fine, growing_rows, maximize_on_samples
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance, Objective
+from skgeom.optim import CONSTRAINTS, growing_rows, maximize_coarse_to_fine
 
 N, K, M = 6, 4, 2
 BASIS = np.eye(N, K)
@@ -35,8 +35,8 @@ def starts(rng):
 
 
 def maximize(objective, starts, complete=False, constraint="unit-norm", **options):
-    return maximize_on_samples(
-        objective, starts, BASIS, complete=complete, constraint=constraint, **options
+    return maximize_coarse_to_fine(
+        objective, starts, BASIS, in_basis=complete, constraint=constraint, **options
     )
 
 
@@ -69,8 +69,8 @@ def test_cost_is_that_of_all_pairs_even_after_a_sample(
     result, _ = maximize(objective, starts, complete, random_state=0)
     value, _ = objective(result.point)
     assert -result.cost == pytest.approx(value, rel=1e-12)
-    best, _ = maximize_on_samples(
-        objective, starts, BASIS, complete=complete, constraint="unit-norm"
+    best, _ = maximize_coarse_to_fine(
+        objective, starts, BASIS, in_basis=complete, constraint="unit-norm"
     )
     assert value > -0.97 * best.cost
     again, _ = maximize(objective, starts, complete, random_state=0)
@@ -105,26 +105,20 @@ def test_callback(n_starts, objective, starts, few):
 # Rows.
 
 
-class WeightedVariances:
+class WeightedVariances(Objective):
     """Mean squares of the outputs of two filters, of which the first counts twice."""
-
-    terms = "samples"
-    complete = True
 
     def __init__(self, X):
         self.X = X
         self.n_samples = len(X)
         self.sizes = []
 
-    def growing_samples(self, random_state):
-        return []
-
     def project(self, basis):
         projected = WeightedVariances(self.X @ basis)
         projected.sizes = self.sizes
         return projected
 
-    def sample(self, rows):
+    def subset(self, rows):
         part = WeightedVariances(self.X[rows])
         part.complete = len(rows) == self.n_samples
         part.sizes = self.sizes
@@ -139,20 +133,20 @@ class WeightedVariances:
 
 @pytest.fixture
 def variances(rng, monkeypatch):
-    monkeypatch.setattr(_coarse_to_fine, "_LEAST_SAMPLES", 200)
-    monkeypatch.setattr(_coarse_to_fine, "_SAMPLES_PER_ENTRY", 10)
+    for name, value in {"_LEAST_SAMPLES": 200, "_SAMPLES_PER_ENTRY": 10}.items():
+        monkeypatch.setattr(f"skgeom.optim._coarse_to_fine.{name}", value)
     return WeightedVariances(rng.normal(size=(5000, 6)) * [3, 2.7, 2.4, 2, 1, 0.1])
 
 
 def by_parts(objective, starts, basis, *, tol=1e-5, **options):
-    options |= {"samples": growing_rows(objective.n_samples, 12), "tol": tol}
-    return maximize_on_samples(objective, starts, basis, **options)
+    options |= {"subsets": growing_rows(objective.n_samples, 12), "tol": tol}
+    return maximize_coarse_to_fine(objective, starts, basis, **options)
 
 
 def run(maximize, objective, constraint, **options):
     start = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 2)))[0]
     return maximize(
-        objective, [start], np.eye(6), complete=True, constraint=constraint, **options
+        objective, [start], np.eye(6), in_basis=True, constraint=constraint, **options
     )
 
 
@@ -165,7 +159,7 @@ def test_optimum_is_that_of_all_samples(constraint, variances):
     assert len(values) == 1
     value, _ = variances(result.point)
     assert_allclose(-result.cost, value, rtol=1e-12)
-    expected, _ = run(maximize_on_samples, variances, constraint)
+    expected, _ = run(maximize_coarse_to_fine, variances, constraint)
     assert_allclose(result.cost, expected.cost, rtol=1e-5)
     assert_allclose(np.abs(result.point), np.abs(expected.point), atol=1e-2)
     again, _ = run(by_parts, variances, constraint)

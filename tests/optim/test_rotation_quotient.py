@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.optim import maximize_on_samples
+from skgeom.optim import maximize_coarse_to_fine
 from skgeom.optim._manifolds import Oblique, rotated_to_unit_norm
 
 
@@ -40,8 +40,8 @@ def test_an_optimum_is_one_of_filters_of_unit_norm(complete):
     rng = np.random.default_rng(3)
     objective, basis = classes(rng), np.eye(12, 12 if complete else 8)
     start = rng.standard_normal((basis.shape[1], 2))
-    options = {"complete": complete, "constraint": "unit-norm", "tol": 1e-12}
-    result, _ = maximize_on_samples(
+    options = {"in_basis": complete, "constraint": "unit-norm", "tol": 1e-12}
+    result, _ = maximize_coarse_to_fine(
         objective, [start], basis, metric=metric(rng), **options
     )
     assert_allclose(np.linalg.norm(result.point, axis=0), 1, rtol=1e-12)

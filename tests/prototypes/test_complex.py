@@ -33,8 +33,7 @@ def phases(rng):
 @pytest.mark.parametrize("kind", [PLRSQ, GLRSQ])
 def test_complex_matrices_equal_their_real_embedding(phases, kind, metric):
     X, y = phases
-    solver = "sgd" if metric == "euclid" else "auto"
-    model = kind(metric=metric, solver=solver, max_iter=20, tol=0.1, random_state=0)
+    model = kind(metric=metric, max_iter=20, tol=0.1, random_state=0)
     E = real_embedding(X)
     embedding = clone(model).fit(E, y)
     model.fit(X, y)
@@ -51,8 +50,7 @@ def test_complex_matrices_equal_their_real_embedding(phases, kind, metric):
 def test_distances_are_those_of_pyriemann(phases, kind, metric):
     X, y = phases
     start = np.stack([X[y == c].mean(axis=0) for c in (0, 1)])
-    solver = "sgd" if metric == "euclid" else "auto"
-    model = kind(metric=metric, init=start, solver=solver, tol=0.1).fit(X, y)
+    model = kind(metric=metric, init=start, tol=0.1).fit(X, y)
     expected = pairwise_distance(X, model.prototypes_, metric=metric)
     assert_allclose(model.transform(X), expected, rtol=1e-10)
 
@@ -83,6 +81,7 @@ def test_components_are_complex(phases):
     w = filters[:, np.abs(np.log(ratios)).argmax()]
     assert abs(F[0] @ w) == pytest.approx(np.linalg.norm(w), rel=1e-6)
     assert model.score(X, y) > 0.8
+    assert model.set_params(n_components=3).fit(X, y).components_.shape == (3, 3)
 
 
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid", "euclid"])

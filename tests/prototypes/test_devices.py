@@ -19,20 +19,24 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 MATRICES = [
     PLRSQ(metric="riemann", max_iter=3),
     PLRSQ(metric="riemann", solver="sgd", max_iter=2),
-    PLRSQ(metric="euclid", max_iter=2, batch_size=5),
     PLRSQ([1, 3, 2], metric="logdet", max_iter=4),
     GLRSQ(2, max_iter=4),
 ]
 VECTORS = [
     RSLVQ(2, sigma2="learn", representability=0.1, max_iter=4),
-    RSLVQ(solver="sgd", max_iter=2),
-    GMLVQ(max_iter=4),
     GMLVQ(2, n_components=2, max_iter=4),
 ]
-MODELS = [clone(m).set_params(random_state=0) for m in MATRICES + VECTORS]
+RARE = [  # in the exhaustive tier
+    PLRSQ(metric="euclid", max_iter=2, batch_size=5),
+    RSLVQ(solver="sgd", max_iter=2),
+    GMLVQ(max_iter=4),
+]
+for model in MATRICES + VECTORS + RARE:
+    model.random_state = 0
 TANGENT = PLRSQ(representability=0.1, max_iter=3, random_state=0)
 FEW = [
-    *MODELS[-4::2],
+    VECTORS[0],
+    RARE[2],
     PLRSQ([1, 3, 2], max_iter=2, random_state=0),  # which selects representability
     clone(TANGENT).set_params(metric="mahalanobis"),
     clone(TANGENT).set_params(n_components=2),
@@ -52,8 +56,9 @@ def results(model, X):
 @pytest.mark.parametrize(
     "model",
     [
-        pytest.param(model, marks=[pytest.mark.exhaustive] if k in (2, 6, 7) else [])
-        for k, model in enumerate(MODELS)
+        *MATRICES,
+        *VECTORS,
+        *(pytest.param(model, marks=pytest.mark.exhaustive) for model in RARE),
     ],
     ids=repr,
 )

@@ -18,13 +18,13 @@ METRICS = ["riemann", "logeuclid", "euclid"]
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def plain_loop(X, y, W, labels, rates, coefficients):
+def plain_loop(X, y, W, labels, rates, coefficients, weights=1.0):
     """Riemannian stochastic steps in so many words, samples in order."""
-    W = list(W)
+    W, weights = list(W), np.broadcast_to(weights, len(y))
     for epoch, rate in enumerate(rates, start=1):
-        for x, label in zip(X, y, strict=True):
+        for x, label, weight in zip(X, y, weights, strict=True):
             squared = np.array([distance_riemann(x, w) ** 2 for w in W])
-            steps = rate * coefficients(squared, labels == label, epoch)
+            steps = weight * rate * coefficients(squared, labels == label, epoch)
             for j, w in enumerate(W):
                 tangent = steps[j] * log_map_riemann(x[None], w)
                 W[j] = exp_map_riemann(tangent, w)[0]
@@ -64,6 +64,30 @@ def test_sgd_is_algorithm_1(spd):
     assert np.abs(model.prototypes_ - expected).max() > 1e-4
 
 
+@pytest.mark.parametrize("sizes", [(6, 2), (3, 3), (18, 1)])
+def test_first_samples_of_a_stream_have_shrunk_class_proportions(sizes, spd):
+    """Algorithm 1 with the priors of Hausser and Strimmer (2009), equation 8."""
+    X, y = spd
+    X = np.concatenate([X[y == k][:size] for k, size in enumerate(sizes)])
+    labels = np.repeat([0, 1], sizes)
+    start, n = np.stack([X[0], X[-1]]), len(X)
+    shares = np.array(sizes) / n
+    ends = (1 - np.sum(shares**2)), (n - 1) * np.sum((0.5 - shares) ** 2)
+    shrinkage = 1.0 if ends[0] >= ends[1] else ends[0] / ends[1]
+    priors, losses = shrinkage / 2 + (1 - shrinkage) * shares, []
+
+    def coefficients(squared, own, epoch):
+        terms = priors * np.exp(-squared / 2)
+        losses.append(-np.log(terms[own].sum() / terms.sum()))
+        return own - terms / terms.sum()
+
+    rates = [4 / 100 * 0.01 ** (min(n / 8, 1) / 100)]  # 8 rows of prototypes
+    expected = plain_loop(X, labels, start, np.arange(2), rates, coefficients)
+    model = PLRSQ(metric="riemann", sigma2=1.0, init=start, shuffle=False)
+    assert_allclose(model.partial_fit(X, labels).prototypes_, expected, rtol=1e-7)
+    assert_allclose(model.loss_curve_, [sum(losses)], rtol=1e-7)
+
+
 def test_generalised_sgd_is_the_authors_rule(spd):
     X, y = spd
     start, labels = start_of(X, y, 2), np.repeat(range(3), 2)
@@ -79,9 +103,11 @@ def test_generalised_sgd_is_the_authors_rule(spd):
         return steps
 
     rates = 4 / 100 * 0.01 ** (np.arange(1, 4) / 3)
-    expected = plain_loop(X, y, start, labels, rates, coefficients)
-    model = GLRSQ(2, init=start, solver="sgd", shuffle=False, max_iter=3).fit(X, y)
-    assert_allclose(model.prototypes_, expected, rtol=1e-7)
+    model = GLRSQ(2, init=start, solver="sgd", shuffle=False, max_iter=3)
+    for weights in (np.ones(60), np.tile([0.5, 1.5], 30)):  # one on average
+        args = X, y, start, labels, rates, coefficients, weights
+        model.fit(X, y, sample_weight=weights)
+        assert_allclose(model.prototypes_, plain_loop(*args), rtol=1e-7)
 
 
 @pytest.mark.parametrize("metric", METRICS)
