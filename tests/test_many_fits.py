@@ -22,20 +22,6 @@ def test_nothing_is_left_behind():
     assert np.median(growth) < 3 * len(ESTIMATORS)
 
 
-def test_a_change_is_found():
-    before = many_fits.global_state()
-    with np.errstate(all="raise"), np.printoptions(precision=3):
-        assert many_fits.changed_state(before) == ["numpy errors", "print options"]
-    kept = []
-
-    def leak():
-        for _ in range(4):
-            kept.extend(np.empty(10) for _ in range(100))
-            yield
-
-    assert np.median(many_fits.growth_of(leak())) >= 100
-
-
 # Before Python 3.14, a forest of scikit-learn may start while another one has emptied
 # the filters of all threads, and takes that for a wrong use of its own Parallel.
 @pytest.mark.filterwarnings("ignore:`sklearn.utils.parallel.delayed` should be used")

@@ -11,12 +11,9 @@ from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from skgeom import GLRSQ, PLRSQ
 from skgeom._prototypes._metrics import (
     SPD_METRICS,
-    MatrixMetric,
-    MatrixPairs,
     VectorMetric,
     VectorPairs,
 )
-from skgeom.geometry._spd import upper_triangles
 
 # Of each metric, a distance, the square of which is compared, a mean of weighted
 # samples, and options of that.
@@ -223,26 +220,7 @@ class LogCholeskyMetric(VectorMetric):
         return factors @ factors.mT
 
 
-class JeffreysPairs(MatrixPairs):
-    """The symmetric Kullback-Leibler divergence."""
-
-    def __init__(self, Z, prototypes, factors=None):
-        super().__init__(Z, prototypes, factors)
-        self.whitened = self.inverses[:, None] @ Z @ self.inverses.mT[:, None]
-        there = np.trace(self.whitened, axis1=-2, axis2=-1)
-        back = np.trace(np.linalg.inv(self.whitened), axis1=-2, axis2=-1)
-        self.squared_distances = (there + back).T / 2 - Z.shape[-1]
-
-    @property
-    def rows(self):
-        return upper_triangles(np.linalg.inv(self.whitened) - self.whitened) / 2
-
-
-class JeffreysMetric(MatrixMetric):
-    pairs = JeffreysPairs
-
-
-METRICS = [LogCholeskyMetric, JeffreysMetric, *SPD_METRICS.values()]
+METRICS = [LogCholeskyMetric, *SPD_METRICS.values()]
 FITS = list(product((PLRSQ, GLRSQ), ("lbfgs", "sgd")))
 CASES = [  # each metric with one estimator and solver in the fast tests
     pytest.param(metric, *fit, marks=[pytest.mark.exhaustive] if (k + i) % 4 else [])
