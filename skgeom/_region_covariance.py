@@ -124,7 +124,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If X does not have 3 or 4 axes or is not finite, or if its images are too
-            small for the features or do not have their channels.
+            small for the features or lack channels that the features require.
         """
         _for_each_size(self._check, X)
         return self
