@@ -307,7 +307,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         up to rounding, including the samples of earlier calls of :meth:`fit` and
         :meth:`fit_statistics`. With a number as ``regularization``, the fitted model
         equals the result of :meth:`fit` on all samples. With ``"auto"``, the shrinkage
-        differs: :meth:`fit` selects the shrinkage by held-out samples, and
+        differs: :meth:`fit` selects the shrinkage on held-out samples, and
         :meth:`partial_fit` uses ``prior_samples_`` of the last :meth:`fit`, or a closed
         form without an earlier :meth:`fit`.
 

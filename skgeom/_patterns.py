@@ -112,9 +112,9 @@ def spatial_filters(matrix, reference):
 
     The filters solve :math:`X w = \lambda R w`, the generalized eigenproblem of common
     spatial patterns [1]_. Affine-invariant methods depend on :math:`\lambda` only: the
-    squared distance of two matrices is :math:`\sum_i \log^2 \lambda_i`. For example,
-    the filters explain the difference between a prototype X of :class:`PLRSQ` and the
-    mean R.
+    squared distance between two matrices is :math:`\sum_i \log^2 \lambda_i`. For
+    example, the filters explain the difference between a prototype X of :class:`PLRSQ`
+    and the mean R.
 
     Parameters
     ----------

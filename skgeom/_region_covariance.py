@@ -123,8 +123,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X does not have 3 or 4 axes or is not finite, or if its images are too
-            small for the features or do not have their channels.
+            If X does not have 3 or 4 axes or is not finite, if its images are too
+            small for the features, or if the channels are not on the last axis.
         """
         _for_each_size(self._check, X)
         return self

@@ -76,7 +76,7 @@ class ClassStatistics:
         Mean :math:`\gamma_i` of each class.
     covariances : array-like of shape (n_classes, n_features, n_features), or tuple
         Covariance :math:`\Phi_i` of each class. Merging assumes unbiased estimates
-        (divided by count - 1). Structured covariances are never formed as an array, and
+        (divided by count - 1). Structured covariances are never formed as arrays, and
         cannot be merged. An array of shape (n_classes, n_blocks, d, d) defines
         block-diagonal covariances of n_blocks * d features. A tuple ``(diagonal,
         factors)`` defines low rank plus diagonal covariances

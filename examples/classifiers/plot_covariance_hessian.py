@@ -4,7 +4,7 @@
 
 A network classifies samples of cells as benign or malignant by thirty features.
 :class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection: along the first
-axis the data have the largest variance, along the second axis the loss of the network
+axis the data have the largest variance; along the second axis the loss of the network
 has the largest curvature. The diagnostics show the class separation along further
 eigenvectors, the spectra, and the contributions of the features.
 """
@@ -93,8 +93,8 @@ print(projection.conditions_)
 # %%
 # Class separation along further eigenvectors
 # -------------------------------------------
-# The heat maps show the distance of the class means along covariance eigenvectors, the
-# within-class variance along Hessian eigenvectors, and the ratio of distance and
+# The heat maps show the distance between the class means along covariance eigenvectors,
+# the within-class variance along Hessian eigenvectors, and the ratio of distance to
 # variance, as in figure 1 of the paper. The first covariance eigenvector has by far the
 # largest distance. Unlike in theorem 2 of the paper, the first Hessian eigenvector does
 # not have the smallest variance, so the best ratio is in a later row. A

@@ -49,7 +49,7 @@ plt.show()
 
 # %%
 # Print the smallest rejected fraction for which the accuracy of the accepted digits is
-# 99 %.
+# at least 99 %.
 
 for name, model in models.items():
     accuracies, rejected, thresholds = accuracy_rejection_curve(
@@ -73,7 +73,8 @@ print(f"accuracy of accepted digits: {(predicted == y_test)[~rejected].mean():.1
 
 # %%
 # With ``target_error=0.03``, the error of the accepted digits is at most 3 % with a
-# probability of 95 %. Held-out training digits determine the threshold.
+# probability of about 95 %. The limit is approximate, because the threshold is
+# determined by cross-validation on the training digits.
 
 careful = RejectionClassifier(models["SQFA + QDA"], target_error=0.03)
 sure = careful.fit(X_train, y_train).predict(X_test)

@@ -81,7 +81,7 @@ X = (X + 0.1 * rng.standard_normal(X.shape)).reshape(len(y), -1)
 # right to the lower left is a bar that moves to the left. The first and the last filter
 # respond to motion to the left, the second and the third filter to motion to the right.
 # Each direction has an odd and an even filter. The sum of the squared outputs of an odd
-# and an even filter measures the energy of the motion in their direction, independent
+# and an even filter measures the energy of the motion in their direction, independently
 # of the phase of the texture.
 
 sqfa = SQFA(4, group_size=2, random_state=0).fit(X, y)

@@ -2,8 +2,8 @@
 Supervised dimensionality reduction: eight linear methods on digits
 ===================================================================
 
-Eight methods compute two features of handwritten digits. Their objectives are variance,
-class means, neighbors, second moments of pairs of classes, or distances between the
+Eight methods compute two features of handwritten digits. Their objectives depend on the
+variance, the class means, neighbors, the second moments of pairs of classes, or the
 class distributions. Each title contains the test accuracy of a quadratic classifier.
 """
 
@@ -33,9 +33,9 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 #
 # PCA maximizes the variance. Supervised PCA, LDA and LOL use the class means; LDA and
 # LOL also use the within-class variance. Local Fisher discriminants reduce the
-# distances between neighbors of a class. Each generalized eigenvector separates one
-# pair of classes by their second moments; two eigenvectors do not separate most digits.
-# SQFA and AMA-Gauss use means and covariances of all classes.
+# distances between neighbors from the same class. Each generalized eigenvector
+# separates one pair of classes by their second moments; two eigenvectors do not
+# separate most digits. SQFA and AMA-Gauss use means and covariances of all classes.
 
 methods = {
     "PCA": PCA(2),

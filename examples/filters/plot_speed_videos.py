@@ -87,7 +87,7 @@ plt.show()
 # ------------------------------
 #
 # Sensor noise may be correlated. In this example, the noise is flicker, which is equal
-# for all pixels of a frame, plus a small independent noise. If ``regularization`` is
+# for all pixels of a frame, plus small independent noise. If ``regularization`` is
 # the covariance of the noise, the filters suppress flicker. The variance 0.003 has the
 # highest test accuracy of six variances on half as many videos.
 

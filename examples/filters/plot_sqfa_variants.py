@@ -78,9 +78,10 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Plot the Fisher-Rao distances between the digits of the test images. The filters that
-# maximize the mean distance have the largest mean distance. A classifier confuses the
-# closest pairs most often, and the user-defined distance separates these pairs more.
+# Plot the Fisher-Rao distances between the digits of the test images. The default
+# filters maximize the mean Fisher-Rao distance and have the larger mean distance. A
+# classifier confuses the closest pairs most often, and the user-defined distance
+# separates these pairs more.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):

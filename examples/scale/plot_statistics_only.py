@@ -20,8 +20,8 @@ from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
 from skgeom.plotting import ClassEllipsesDisplay
 
 # %%
-# Each site saves a file with the counts, means and covariances of the classes, without
-# pickle. The last samples are kept for the test.
+# Each site saves the counts, means and covariances of the classes in a file that does
+# not use pickle. The last samples are kept for the test.
 
 X, y = shuffle(*load_digits(return_X_y=True), random_state=0)
 X_test, y_test = X[1500:], y[1500:]
@@ -41,10 +41,10 @@ sqfa = SQFA(4, distance="hellinger", random_state=0).fit_statistics(parts)
 print(f"Regularization: {sqfa.regularization_:.3g}")
 
 # %%
-# The statistics of the features are computed from the statistics of the samples. A
-# classifier confuses the digits with the smallest distance most often. The Bayes error
-# is the error of the optimal classifier of Gaussians with these statistics. The error
-# on digits is larger, because the features of digits are not exactly Gaussian and
+# The statistics of the features are computed from the statistics of the samples. The
+# two digits with the smallest distance between them are confused most often. The Bayes
+# error is the error of the optimal classifier of Gaussians with these statistics. The
+# error on digits is larger, because the features of digits are not exactly Gaussian and
 # their statistics are estimated.
 
 features = statistics.project(sqfa.components_)

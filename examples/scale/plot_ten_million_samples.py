@@ -114,7 +114,7 @@ print(f"Accuracy: {accuracy:.1%}")
 #     sqfa.fit(X, y)
 #
 # Without Dask, use any iterable of blocks: the statistics are the same. Statistics
-# alone do not suffice to select the regularization and the shrinkage by held-out
+# alone do not suffice to select the regularization and the shrinkage on held-out
 # samples, so the values of the first fit are used.
 
 statistics = ClassStatistics.from_blocks(load(path) for path in paths)

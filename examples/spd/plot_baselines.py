@@ -4,8 +4,8 @@ Comparison of twelve classifiers of SPD matrices
 
 The data are two sets of 10 x 10 matrices from the PLRSQ paper. The classes of SynI
 differ in their eigenvectors and eigenvalues, the classes of SynII in their eigenvalues
-only. The classifiers model each class by one mean, by several clusters, by linear
-decision boundaries in the tangent space, or by a kernel. Most of them are pipelines of
+only. The classifiers use one mean per class, several clusters per class, linear
+decision boundaries in the tangent space, or a kernel. Most of them are pipelines of
 scikit-learn and pyriemann. :class:`~skgeom.baselines.ClusterClassifier` classifies
 samples by the clusters of any clusterer.
 """
@@ -31,7 +31,7 @@ from skgeom.baselines import ClusterClassifier, GeometryAwarePCA, mdrm, tslda
 from skgeom.datasets import make_syn_spd
 from skgeom.geometry import logm
 
-# Euclidean distances of these vectors are log-Euclidean distances of the matrices.
+# Euclidean distances between these vectors are log-Euclidean distances of matrices.
 logarithms = FunctionTransformer(lambda X: upper(logm(X)))
 kmeans = KMeans(8, n_init=10, random_state=0)
 mixture = GaussianMixture(8, covariance_type="diag", random_state=0)
@@ -60,8 +60,8 @@ models = {
 # clusters per class are less accurate. On SynII, support vector machines with a
 # log-Euclidean kernel are the most accurate. With 27 training matrices per class,
 # trained prototypes (GLRSQ, PLRSQ) overfit and are less accurate than class means. With
-# more training matrices, PLRSQ is slightly more accurate than class means, see
-# :ref:`results_plrsq`.
+# more training matrices, PLRSQ is slightly more accurate than class means
+# (:ref:`results_plrsq`).
 
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
 place, results = np.arange(len(models)), {}

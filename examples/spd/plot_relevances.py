@@ -3,8 +3,8 @@ Feature relevances with GMLVQ
 =============================
 
 :class:`~skgeom.GMLVQ` learns one prototype per class and a metric. The diagonal of the
-metric contains the relevance of each feature. Five of thirty features with the largest
-relevances are nearly as accurate as all features.
+metric contains the relevance of each feature. A classifier of the five features with
+the largest relevances is nearly as accurate as a classifier of all thirty features.
 """
 
 import matplotlib.pyplot as plt
@@ -37,8 +37,8 @@ report("RSLVQ, Euclidean metric", RSLVQ())
 # Feature selection by relevance
 # ------------------------------
 #
-# In each training fold, select the five features of the largest relevance, and compare
-# with five random features.
+# In each training fold, select the five features with the largest relevances, and
+# compare them with five random features.
 
 
 def relevance(gmlvq):

@@ -23,7 +23,8 @@ X = X / X.std()
 # they differ in the regularization only; by default, ``fit`` also selects a shrinkage
 # of the class covariances. The accuracies are means of eight random splits of the data.
 # ``"auto"`` is the largest value whose held-out log posterior is within one standard
-# error of the best value, so it is larger than the value of the highest test accuracy.
+# error of the best value, so it is larger than the value with the highest test
+# accuracy.
 
 splits = StratifiedShuffleSplit(8, train_size=200, random_state=0)
 

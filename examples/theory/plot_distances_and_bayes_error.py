@@ -90,8 +90,8 @@ plt.show()
 # Equal covariances
 # -----------------
 #
-# With a common covariance, all distances are functions of the Mahalanobis distance M of
-# the means: :math:`\sqrt 2 \operatorname{arccosh}(1 + M^2 / 4)` for Fisher-Rao,
+# With a common covariance, all distances are functions of the Mahalanobis distance M
+# between the means: :math:`\sqrt 2 \operatorname{arccosh}(1 + M^2 / 4)` for Fisher-Rao,
 # :math:`M^2 / 8` for Bhattacharyya and :math:`\sqrt{1 - e^{-M^2 / 8}}` for Hellinger.
 # For well-separated classes, the Bhattacharyya distance grows fastest, and the
 # Hellinger distance hardly grows. Maximizing the mean distance over many pairs
@@ -119,7 +119,7 @@ plt.show()
 # In eight dimensions, integration on a grid of points is not feasible.
 # :func:`~skgeom.bayes_error` integrates along rays instead. In one dimension its result
 # agrees with the sum over the grid. The figure shows the accuracy for 80 pairs of
-# random Gaussians. The titles are the rank correlations of distance and accuracy.
+# random Gaussians. The titles are the rank correlations between distance and accuracy.
 
 
 def random_pair(n=8):

@@ -26,9 +26,9 @@ from skgeom.geometry import (
 # Equal covariances
 # -----------------
 #
-# Bound and distance depend only on the Mahalanobis distance of the means. The largest
-# value in the figure is 20, for which the Gaussians overlap in less than one part in
-# :math:`10^{20}`. Classifiers do not require larger distances.
+# Bound and distance depend only on the Mahalanobis distance between the means. The
+# largest value in the figure is 20, for which the Gaussians overlap in less than one
+# part in :math:`10^{20}`. Classifiers do not require larger distances.
 
 mahalanobis = np.linspace(0, 20, 101)
 means = mahalanobis[:, None] * [1.0, 0.0]
@@ -79,8 +79,8 @@ for spread, (distance, lower) in samples.items():
 # --------------------------------------
 #
 # A Gaussian of m variables is embedded as a positive definite matrix of order m + 1.
-# The bound is the affine-invariant distance of two embedded Gaussians, divided by the
-# square root of two. It is the length of the shortest path of positive definite
+# The bound is the affine-invariant distance between two embedded Gaussians, divided by
+# the square root of two. It is the length of the shortest path of positive definite
 # matrices, which need not be embedded Gaussians.
 
 mean, covariance, other_mean, other = (values[0] for values in pairs)

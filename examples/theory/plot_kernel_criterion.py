@@ -3,7 +3,7 @@ Total or between-class criterion of kernel discriminant analysis
 ================================================================
 
 The ratio of kernel discriminant analysis can have the total or the between-class
-variance in its numerator. Without regularization both criteria are equivalent: the
+variance in its numerator. Without regularization the two criteria are equivalent: the
 total ratio is the between-class ratio plus one. With regularization, the total
 criterion prefers directions of large variance, whether or not the classes differ. For a
 large penalty, the discriminants of the total criterion are close to kernel principal

@@ -78,8 +78,8 @@ plt.show()
 # --------------------------------------------
 #
 # A linear classifier of the two components is trained to predict the decisions of the
-# network. The agreement of both classifiers on test samples measures how well the
-# projection represents the decisions.
+# network. The agreement between the two classifiers on test samples measures how well
+# the projection represents the decisions.
 
 for name, method in {"PCA": pca, "covariance and Hessian": projection}.items():
     surrogate = LogisticRegression()

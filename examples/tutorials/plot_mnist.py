@@ -5,14 +5,14 @@ MNIST: from 784 pixels to nine filters
 SQFA learns linear filters that separate the digits by their means and covariances. This
 tutorial compares nine features of SQFA, PCA and LDA, selects the regularization by the
 accuracy on validation images, and plots the accuracy for several numbers of filters.
-With 30 filters, the same classifier is as accurate as with all 784 pixels.
+With 30 filters, a quadratic classifier is as accurate as with all 784 pixels.
 """
 
 # %%
 # Data and class statistics
 # -------------------------
 #
-# Use 50,000 images for training, 10,000 for validation and 10,000 for the test. The
+# Use 50,000 images for training, 10,000 for validation and 10,000 for testing. The
 # classifier is a quadratic discriminant, with one Gaussian per digit. SQFA and
 # the classifier use the class means and covariances only. One pass over the images
 # computes them; every fit below takes a fraction of a second.

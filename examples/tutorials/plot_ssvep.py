@@ -2,7 +2,7 @@
 SSVEP classification from raw EEG signals
 =========================================
 
-Lights that flicker with 13, 17 and 21 Hz evoke EEG oscillations of the same frequency
+Lights that flicker at 13, 17 and 21 Hz evoke EEG oscillations of the same frequency
 (steady-state visual evoked potentials). This tutorial starts from raw signals: it
 filters them, computes covariance matrices, compares classifiers for twelve subjects,
 and shows the power that separates the frequencies.
@@ -61,8 +61,9 @@ plt.show()
 #
 # Filter the signals around each frequency, and stack the three filtered copies of a
 # trial: 24 channels. The power at each frequency is then on the diagonal of the
-# covariance. The classification uses seconds 2 to 5 after the onset of the light. With
-# few trials, estimate covariances with shrinkage (``"lwf"``, Ledoit-Wolf).
+# covariance. The classification uses seconds 2 to 5 after the onset of the light. Three
+# seconds of narrow-band signals contain few independent values, so the covariances are
+# estimated with shrinkage (``"lwf"``, Ledoit-Wolf).
 
 window = (times >= 2) & (times < 5)
 

@@ -2,7 +2,7 @@
 Tabular data: baselines, two features and probabilities
 =======================================================
 
-This tutorial classifies a table with columns of different units: 13 clinical attributes
+This tutorial classifies a table with columns in different units: 13 clinical attributes
 of 303 patients in Cleveland, with or without heart disease. It preprocesses the table,
 compares skgeom's classifiers with baselines of scikit-learn by accuracy and by the
 quality of the probabilities, reduces the table to two features, and saves the model.

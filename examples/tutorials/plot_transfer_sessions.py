@@ -104,9 +104,9 @@ across = np.array(results)
 
 # %%
 # Compare the mean accuracy over the subjects. Re-centering causes most of the gain
-# across subjects; there, both classifiers of re-centered matrices are equally accurate.
-# With 288 trials, the standard error of one subject is about 3 percentage points;
-# subject 2 is difficult for all methods.
+# across subjects; there, the two classifiers of re-centered matrices are equally
+# accurate. With 288 trials, the standard error of one subject is about 3 percentage
+# points; subject 2 is difficult for all methods.
 
 for name, by_session, by_subject in zip(methods, sessions, across, strict=True):
     means = f"{by_session.mean():.1%}, across subjects {by_subject.mean():.1%}"
@@ -165,7 +165,7 @@ for k, (model, (X, y)) in enumerate(zip(models, tests, strict=True), 1):
 #
 # An online application cannot wait for all trials. ``partial_adapt`` updates the mean
 # of the new domain with each block of six trials before the predictions of the block.
-# A block may also be a single trial. From the second half of the day on, the mean
+# A block may also be a single trial. In the second half of the day, the mean
 # is based on at least 144 trials.
 
 correct, names = [], ["new"] * 6

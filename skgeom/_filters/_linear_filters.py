@@ -172,7 +172,7 @@ class BaseFilters(
         return Z @ like(inverse.T, Z, Z.dtype)
 
     def class_distances(self, *, regularized=True):
-        """Compute the distances between the classes of features.
+        """Compute the distances between the classes in the learned features.
 
         The parameter ``distance`` of the fitted estimator defines the distances;
         :class:`AMAGauss` computes Hellinger distances.

@@ -70,18 +70,18 @@ class SQFA(BaseFilters):
         ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``,
         ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
         ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
-        moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances in terms
-        of ``autograd.numpy``, torch or JAX, which differentiates it.
+        moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances. Write
+        it with ``autograd.numpy``, torch or JAX, which differentiates it.
     squared : bool, default=False
         Whether to average the squares of the distances.
     regularization : "auto", float or array-like, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to the
         variance of each filter's output. Directions with a smaller variance contribute
         little. ``"auto"`` selects the largest value whose mean log posterior of
-        held-out samples is within one standard error of the best value, see the user
-        guide; the value scales with X. With 0, all class covariances must be regular. A
-        matrix of shape (n_features, n_features) is the covariance N of a known noise of
-        the features that X does not contain, such as sensor noise: class i has the
+        held-out samples is within one standard error of the best value (see the user
+        guide); the value scales with X. With 0, all class covariances must be
+        nonsingular. A matrix of shape (n_features, n_features) is the covariance N of
+        known noise that X does not contain, such as sensor noise: class i has the
         covariance :math:`F^\top (\Phi_i + N) F`. ``statistics_`` then contain the
         noise, and ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
@@ -91,18 +91,18 @@ class SQFA(BaseFilters):
     covariance_estimator : "auto", None, str or object, default="auto"
         Estimator of the class covariances. ``"auto"`` shrinks the sample covariance S_k
         of each class towards the within-class covariance W,
-        :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` by held-out
-        samples, see the user guide. None uses the sample covariances. Other estimators
+        :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` on held-out
+        samples (see the user guide). None uses the sample covariances. Other estimators
         are selected by a name, ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"`` or
         ``"scm"`` of ``pyriemann.geometry.covariance``, or passed as an object whose
         ``fit`` sets ``covariance_``. The class means are always sample means. With
         fewer samples than features, and ``"auto"`` or None, the filters are optimized
         in the span of the samples. With other estimators, the filters are optimized
-        among all features, because estimated covariances can have variance outside of
+        with all features, because estimated covariances can have variance outside of
         the span.
     class_weight : None, "balanced" or dict, default=None
         Weights w of the classes: a pair has the weight :math:`w_i w_j` in the mean.
-        None and ``"balanced"`` weight all classes equally, independent of the numbers
+        None and ``"balanced"`` weight all classes equally, independently of the numbers
         of samples, so imbalanced classes need no weights here; set ``priors`` of the
         classifier. Classes that are missing in a dictionary have weight one.
     pair_weight : array-like of shape (n_classes, n_classes) or None, default=None
@@ -372,13 +372,13 @@ class SQFA(BaseFilters):
         statistics : ClassStatistics or list of ClassStatistics
             Counts, means and covariances of at least two classes; the covariances may
             be :ref:`structured <structured>`. They are used as they are, without
-            ``covariance_estimator``: shrink covariances of few samples first,
-            ``statistics.shrunk()``. The automatic regularization is the sampling noise,
-            computed from the counts. In a list of statistics, each element is one fold,
-            and shrinkage and regularization are selected as in :meth:`fit`, with random
-            samples of Gaussians with the moments of the held-out fold. If the
-            statistics have ``axes``, the filters are optimized in
-            the span of the axes, and are filters of all features.
+            ``covariance_estimator``: shrink covariances of few samples first
+            with ``statistics.shrunk()``. The automatic regularization is the sampling
+            noise, computed from the counts. In a list of statistics, each element is
+            one fold, and shrinkage and regularization are selected as in :meth:`fit`,
+            with random samples of Gaussians with the moments of the held-out fold. If
+            the statistics have ``axes``, the filters are optimized in the span of the
+            axes, and are filters of all features.
 
         Returns
         -------

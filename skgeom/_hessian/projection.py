@@ -81,7 +81,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         analysis without centering, and no classifier is fitted.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
         The full Hessian, or its Gauss-Newton part, which has no negative eigenvalues.
-        Both are equal for ReLU networks and linear classifiers.
+        The two are equal for ReLU networks and linear classifiers.
     derivatives : {"auto", "analytic", "differences"}, default="auto"
         ``"auto"`` uses formulas for the Hessian if they are available, and differences
         of probabilities otherwise; :func:`input_hessian` states the costs.

@@ -140,7 +140,7 @@ class KernelDiscriminantAnalysis(
         function of two matrices of samples that returns their kernel matrix, as in
         :class:`sklearn.svm.SVC`, or ``"precomputed"``. For ``"precomputed"``, X is the
         kernel matrix of the training samples, (n_samples, n_samples), and for
-        prediction the kernel matrix of the new samples with the training samples.
+        prediction the kernel matrix between the new samples and the training samples.
     gamma : float, "auto", "scale" or None, default="auto"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
@@ -155,8 +155,8 @@ class KernelDiscriminantAnalysis(
         Arguments of a callable kernel, in addition to the two matrices.
     regularization : float or "auto", default="auto"
         :math:`\lambda` divided by the trace of :math:`S_t` in coordinates in which R is
-        the identity. The value is therefore comparable for different data and scales of
-        the kernel. With the centered kernel matrix K, :math:`\lambda` is
+        the identity. The value is therefore comparable across data and scales of the
+        kernel. With the centered kernel matrix K, :math:`\lambda` is
         ``regularization`` times
         :math:`\operatorname{tr} K` for ``penalty="kernel"``, and times
         :math:`\|K\|_F^2` for ``"identity"``; see ``lambda_``. ``"auto"`` selects one of
@@ -166,14 +166,14 @@ class KernelDiscriminantAnalysis(
         of the smallest error, it selects the candidate with the fewest effective
         parameters. The errors are computed on at most about 500 samples, or two of each
         class if there are more than 250 classes. Zero requires ``solver="eigen"`` and a
-        regular :math:`S_w`. The largest value is 6.7e7, for which the scatter is
+        nonsingular :math:`S_w`. The largest value is 6.7e7, for which the scatter is
         negligible; a larger value would only scale the components.
     penalty : {"identity", "kernel"}, default="kernel"
         The matrix R: K, or the identity, which allows kernels that are not positive
         semidefinite.
     criterion : {"total", "between"}, default="between"
         The numerator of the ratio: :math:`S_t` of equation 13, or :math:`S_b`. The
-        criteria are equivalent for ``regularization=0`` only, see the user guide. With
+        criteria are equivalent for ``regularization=0`` only (see the user guide). With
         "total", the components are uncorrelated on the training samples.
     solver : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
         ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` computes the same
@@ -283,7 +283,7 @@ class KernelDiscriminantAnalysis(
     The temperature does not change the predicted classes.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
-            dense samples, so samples far from zero do not lose digits.
+    dense samples, so samples far from zero do not lose digits.
 
     A kernel with negative eigenvalues raises an error, except for
     ``penalty="identity"`` with an exact solver, for which the scatter matrices are

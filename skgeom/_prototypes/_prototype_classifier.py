@@ -252,8 +252,8 @@ class PrototypeClassifier(
         Factors of the sample weights of each class in training. With ``"balanced"``,
         all classes have the same total weight, in ``partial_fit`` over all samples so
         far, and the same probability in training. A dict of labels and positive numbers
-        sets the cost of an error in a class: a class of larger weight is predicted more
-        often.
+        sets the cost of an error in a class: a class with a larger weight is predicted
+        more often.
     init : "kmeans" or array-like, default="kmeans"
         Initial prototypes: ``"kmeans"``, the mean of the class in the metric or, for
         several prototypes, the means of the k-means clusters in the tangent space at
@@ -337,10 +337,11 @@ class PrototypeClassifier(
         Raises
         ------
         ValueError
-            If a matrix is not symmetric to 1e-6 of its largest entry, or not positive
-            definite (the message names the matrix and its smallest eigenvalue), if an
-            array is malformed or not finite, if there is one class only, if a class has
-            fewer samples than prototypes, or if parameters are incompatible.
+            If a matrix is not symmetric to within 1e-6 of its largest entry, or not
+            positive definite (the message names the matrix and its smallest
+            eigenvalue), if an array is malformed or not finite, if there is one class
+            only, if a class has fewer samples than prototypes, or if parameters are
+            incompatible.
 
         Warns
         -----
@@ -685,7 +686,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
     solver : {"auto", "lbfgs", "sgd"}, default="auto"
         ``"lbfgs"`` minimizes the cost of all samples by Riemannian L-BFGS. If the cost
         is a likelihood and only prototypes are learned, the Gauss-Newton matrix of the
-        cost is the preconditioner, unless its logarithms of all pairs of samples and
+        cost is the preconditioner, unless the logarithms for all pairs of samples and
         prototypes require more than 256 MiB. With ``metric="riemann"``, an optimization
         in the tangent space comes first and counts as one iteration; warm starts omit
         it. ``"sgd"`` performs stochastic gradient steps (algorithm 1 of the paper).
@@ -715,10 +716,10 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         from its samples, which must contain all classes unless ``init`` is given. The
         learning rate decreases to a hundredth over ``max_iter`` epochs, while the
         automatic slope of :class:`GLRSQ` increases. A call counts as one epoch or, if
-        it has fewer samples than all prototypes together have rows, as the fraction of
-        both numbers. After ``fit``, rate and slope keep their final values. Each call
-        increases ``n_iter_`` by one, and appends the sum of the losses of its samples
-        to ``loss_curve_``.
+        it has fewer samples than all prototypes together have rows, as the ratio of
+        these two numbers. After ``fit``, rate and slope keep their final values. Each
+        call increases ``n_iter_`` by one, and appends the sum of the losses of its
+        samples to ``loss_curve_``.
 
         The automatic variance of :class:`PLRSQ` and :class:`RSLVQ` is the variance of
         the samples of all calls about the initial prototypes; after ``fit`` it does not

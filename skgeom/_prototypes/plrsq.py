@@ -60,22 +60,23 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     ----------
     sigma2_scale : float, default=1.0
         Factor of the automatic ``sigma2``, and of the initial value of ``"learn"``.
-        Unlike ``sigma2``, the factor is comparable for different folds and metrics, for
+        Unlike ``sigma2``, the factor is comparable across folds and metrics, for
         example in a grid search. It has no effect if ``sigma2`` is a number.
     representability : "auto" or float, default="auto"
         Weight of a term that attracts prototypes to the samples of their class: minus
         the log of the mixture density of the class, :math:`\sum_{l: c_l = y} P(l)
         \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)`, where :math:`\sigma_0^2` is the
         automatic ``sigma2`` for ``sigma2_scale=1``. Without the term, the likelihood of
-        separable classes has no maximum, because prototypes move to infinity. 0 is the
-        cost of the paper, which stops the optimization early instead. ``"auto"`` is 0
-        for ``"sgd"``. For ``"lbfgs"``, it is 0.03 with the metrics ``"riemann"`` and
-        ``"logdet"``, for which cross-validation is too slow. For all other metrics,
-        cross-validation with five folds selects one of 13 values from 1 to 1e-4: the
-        largest value whose mean log probability of held-out samples, with equal class
-        weights, is within one standard error of the paired differences of the best
-        value. The mean of ``"tangent"`` and the covariance of ``"mahalanobis"`` are
-        computed once, from all samples, which saves more than half of the time.
+        separable classes has no maximum, because prototypes move to infinity. 0
+        yields the cost of the paper, whose authors stop the optimization early instead.
+        ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"``, it is 0.03 with the metrics
+        ``"riemann"`` and ``"logdet"``, for which cross-validation is too slow. For all
+        other metrics, cross-validation with five folds selects one of 13 values from 1
+        to 1e-4: the largest value whose mean log probability of held-out samples, with
+        equal class weights, differs from the best value by at most one standard error
+        of the paired differences. The mean of ``"tangent"`` and the covariance of
+        ``"mahalanobis"`` are computed once, from all samples, which saves more than
+        half of the time.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities in predictions, divided equally among the prototypes of a
         class: ``"uniform"``, equal for all classes, as in the paper; None and

@@ -37,7 +37,7 @@ class GeneralizedEigenvectors(LinearProjection):
         pairs.
     regularization : float, default=0.01
         :math:`\gamma`, the variance that is added to class j, as a fraction of its mean
-        square. With 0, all second moments must be regular.
+        square. With 0, all second moments must be nonsingular.
 
     Attributes
     ----------

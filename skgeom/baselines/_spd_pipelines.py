@@ -104,7 +104,7 @@ def tslda(metric="riemann", shrinkage="auto"):
         Shrinkage of the covariance within the classes: ``"auto"`` for the estimate of
         Ledoit and Wolf, a number from 0 to 1, or None for no shrinkage. The tangent
         space of n x n matrices has n (n + 1) / 2 dimensions. Shrinkage is necessary if
-        this number is similar to the number of samples.
+        this number is similar to the number of samples, or larger.
 
     Returns
     -------

@@ -84,7 +84,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     Notes
     -----
     Views of the same object are similar. Split by ``group`` to test on new objects. In
-    [2]_, 21 views of every object are used for training and 20 views for the test.
+    [2]_, 21 views of every object are used for training and 20 views for testing.
 
     References
     ----------
@@ -217,7 +217,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
 def fetch_ssvep(*, return_X_y=False):
     """Fetch EEG signals of steady-state visual evoked potentials, 864 trials.
 
-    Twelve subjects looked at a light that flickers with 13, 17 or 21 Hz, or at no
+    Twelve subjects looked at a light that flickered at 13, 17 or 21 Hz, or at no
     light, in trials of 5 s [1]_. The signals of eight occipital channels are not
     filtered, from 0.5 s before to 5.5 s after the start of the trial.
 

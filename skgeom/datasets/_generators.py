@@ -256,7 +256,7 @@ def make_syn_spd(
         Name of the data set.
     n_per_class : int, default=250
         Number of matrices of each class. Each call draws new bases, so make the
-        matrices for training, validation and test in one call, and split them.
+        matrices for training, validation and testing in one call, and split them.
     eigenvalue_noise : float, default=0.1
         Uniform noise of at most this size is added to the eigenvalues. It must be at
         most 0.1, for which the smallest eigenvalue is still positive.

@@ -192,7 +192,7 @@ def make_speed_videos(
         -6 to 6 in steps of 0.3.
     n_per_speed : int, default=100
         Number of videos of each speed, each of a random patch. The paper uses 500 for
-        training and 300 for the test.
+        training and 300 for testing.
     gamma : float, default=2.2
         Exponent that converts intensities to luminances: about 2.2 for photographs in
         the usual encoding, 1 for intensities that are proportional to luminance.
@@ -236,7 +236,7 @@ def make_speed_videos(
     Notes
     -----
     Patches of one photograph are similar, and can overlap. To test generalization, make
-    the videos for training and test from different images, or split them by
+    the videos for training and testing from different images, or split them by
     ``image_id``.
 
     In the model of the eye, light spreads by a Gaussian G with a standard deviation of

@@ -197,7 +197,7 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
     because each variable spans a hyperbolic plane, and the squared distances in the
     planes add up [1]_. In one dimension, the result equals :func:`distance_fisher_rao`.
     In more dimensions, it is an upper bound of :func:`distance_fisher_rao`, because
-    paths of Gaussians with dependent variables can be shorter; both are equal if the
+    paths of Gaussians with dependent variables can be shorter; the two are equal if the
     means differ in at most one variable.
 
     Parameters
@@ -249,8 +249,8 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
 
     .. math:: d = \sqrt 2 \operatorname{arcosh} (1 + M^2 / 4)
 
-    with the Mahalanobis distance M of the means. The covariances along the shortest
-    path differ from the covariance of its ends.
+    with the Mahalanobis distance M between the means. The covariances along the
+    shortest path differ from the covariance of its ends.
 
     Parameters
     ----------

@@ -516,8 +516,8 @@ class StudentT(DistanceTraits):
     Raises
     ------
     ValueError
-        If ``df`` is below 1, where the metric of the embedding is not positive, or not
-        finite.
+        If ``df`` is not finite, or below 1, where the metric of the embedding is not
+        positive.
 
     See Also
     --------
