@@ -107,10 +107,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         The number q of prior samples per feature that :meth:`fit` selected; None if
         nothing was held out.
     selection_scores_ : dict of ndarrays or None
-        ``"prior_samples"`` and ``"brier_score"`` of each candidate of that selection:
-        the mean of the squared errors of the posteriors, summed over the classes, at
-        the best temperature, or NaN if a covariance is singular. None if nothing was
-        held out.
+        ``"prior_samples"`` and ``"brier_score"`` of each candidate for q. The Brier
+        score is the mean of the squared errors of the posteriors, summed over the
+        classes, at the best temperature, or NaN if a covariance is singular. None if
+        nothing was held out.
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes.
     n_features_in_ : int
@@ -141,12 +141,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     folds if these hold out 500 samples, and selects the largest q whose Brier score, at
     the best temperature, is within one standard error of the best score. Equal samples
     count once in :math:`n_k`. The result does not depend on the units of the features,
-    the order of the samples, or a constant weight. (If there are more than 10,000
-    samples, a subset of 10,000 is drawn by the values of X.) :meth:`fit_statistics` and
-    :meth:`partial_fit` use the closed form of :meth:`ClassStatistics.shrunk` for
-    :math:`\rho_k`, in coordinates in which R is the identity, because there are no
-    held-out samples. After :meth:`fit`, :meth:`partial_fit` keeps the selected q, and
-    uses the closed form only if a covariance is singular with the selected q.
+    the order of the samples, or a common factor of all sample weights. (For more than
+    10,000 samples, a subset of 10,000 samples is used. It depends on the values of X
+    and not on the order of the samples.) :meth:`fit_statistics` and :meth:`partial_fit`
+    use the closed form of :meth:`ClassStatistics.shrunk` for :math:`\rho_k`, in
+    coordinates in which R is the identity, because there are no held-out samples.
+    After :meth:`fit`, :meth:`partial_fit` keeps the selected q, and uses the closed
+    form only if a covariance is singular with the selected q.
 
     Features that are constant, or linear combinations of other features in all
     samples, contain no additional information about the class. If no variance is added,
@@ -308,8 +309,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         :meth:`fit_statistics`. With a number as ``regularization``, the fitted model
         equals the result of :meth:`fit` on all samples. With ``"auto"``, the shrinkage
         differs: :meth:`fit` selects the shrinkage on held-out samples, and
-        :meth:`partial_fit` uses ``prior_samples_`` of the last :meth:`fit`, or a closed
-        form without an earlier :meth:`fit`.
+        :meth:`partial_fit` uses ``prior_samples_`` of the last :meth:`fit` or, if
+        :meth:`fit` was not called, a closed form.
 
         Parameters
         ----------
@@ -322,7 +323,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             until its first sample is passed. Further classes are added when their first
             samples are passed.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`. The sums include earlier calls.
+            Weights of the samples, as in :meth:`fit`. The sum of the weights of a class
+            includes earlier calls.
 
         Returns
         -------

@@ -51,9 +51,9 @@ def overlap(means_a, covariances_a, means_b, covariances_b, power=2):
 # Accuracy of four methods
 # ------------------------
 #
-# AMA-Gauss uses each sample and all classes together, and is the slowest of the four
-# methods. With 899 test images, differences of about one percentage point are not
-# significant.
+# AMA-Gauss computes the posterior of each sample among all classes instead of distances
+# between pairs of classes, and is the slowest of the four methods. With 899 test
+# images, differences of about one percentage point are not significant.
 
 models = {
     "SQFA": SQFA(n_components, random_state=0),

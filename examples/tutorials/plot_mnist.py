@@ -15,7 +15,7 @@ With 30 filters, a quadratic classifier is as accurate as with all 784 pixels.
 # Use 50,000 images for training, 10,000 for validation and 10,000 for testing. The
 # classifier is a quadratic discriminant, with one Gaussian per digit. SQFA and
 # the classifier use the class means and covariances only. One pass over the images
-# computes them; every fit below takes a fraction of a second.
+# computes these statistics, and fits to the statistics do not read the images again.
 
 # sphinx_gallery_thumbnail_number = 2
 
@@ -145,4 +145,5 @@ print(f"{numbers[-1]} filters: {curve[-1]:.1%}")
 # Nonlinear classifiers are more accurate on MNIST: :ref:`benchmarks` reports 98.2 % for
 # kernel discriminant analysis with 4,000 landmarks. Use SQFA for a few linear features
 # that are fast to compute and can be displayed as images. :ref:`sqfa` explains the
-# objective, and :ref:`n_filters` selects the number of filters by cross-validation.
+# objective, and :ref:`n_filters` shows how to select the number of filters by
+# cross-validation.

@@ -59,8 +59,8 @@ def input_hessian(
     .. math::
 
        H = \frac1n \sum_i \nabla_x^2 \left[-\log p(y_i \mid x_i)\right]
-         = \frac1n \sum_i J_i^\top (\operatorname{diag} p_i - p_i p_i^\top) J_i
-           + \sum_k (p_{ik} - [y_i = k]) \nabla^2 z_k(x_i)
+         = \frac1n \sum_i \Bigl( J_i^\top (\operatorname{diag} p_i - p_i p_i^\top) J_i
+           + \sum_k (p_{ik} - [y_i = k]) \nabla^2 z_k(x_i) \Bigr)
 
     with the logits z, their Jacobian J and the probabilities p. H is equation 3 of
     [1]_, averaged over the samples, for any number of classes. The first term is the
@@ -85,13 +85,11 @@ def input_hessian(
         (``gamma`` is a number or "auto"), also after scalers and PCA in a
         :class:`~sklearn.pipeline.Pipeline`. For all other classifiers, the Hessian is
         computed from differences of ``predict_proba``. Alternatively, pass a function
-        of X, written
-        with ``autograd.numpy``, that returns logits or log-probabilities, of shape
-        (n_samples, n_classes), of the sorted classes of y, or a ``torch.nn.Module``
-        that returns logits or log-probabilities. The module is evaluated in evaluation
-        mode, in its own precision and on its own device, and is not changed. With two
-        classes, functions and modules may return one column, the logit of the second
-        class.
+        of X that is written with ``autograd.numpy``, or a ``torch.nn.Module``. Both
+        return logits or log-probabilities of the sorted classes of y, of shape
+        (n_samples, n_classes). The module is evaluated in evaluation mode, in its own
+        precision and on its own device, and is not changed. With two classes, functions
+        and modules may return one column, the logit of the second class.
     X : array-like of shape (n_samples, n_features)
         The samples. Not modified. A data frame must have the names that the estimator
         was fitted with, in the same order.

@@ -715,10 +715,10 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         The first call on an unfitted object initializes the prototypes and the metric
         from its samples, which must contain all classes unless ``init`` is given. The
         learning rate decreases to a hundredth over ``max_iter`` epochs, while the
-        automatic slope of :class:`GLRSQ` increases. A call counts as one epoch or, if
-        it has fewer samples than all prototypes together have rows, as the ratio of
-        these two numbers. After ``fit``, rate and slope keep their final values. Each
-        call increases ``n_iter_`` by one, and appends the sum of the losses of its
+        automatic slope of :class:`GLRSQ` increases. A call of m samples counts as
+        m / (p n) epochs, at most one, for p prototypes in all and matrices of n rows or
+        vectors of n features. After ``fit``, rate and slope keep their final values.
+        Each call increases ``n_iter_`` by one, and appends the sum of the losses of its
         samples to ``loss_curve_``.
 
         The automatic variance of :class:`PLRSQ` and :class:`RSLVQ` is the variance of

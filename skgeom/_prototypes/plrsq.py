@@ -231,9 +231,9 @@ class PLRSQ(LikelihoodClassifier):
         - ``"logeuclid"``, Euclidean distances of the logarithms of the matrices;
         - ``"mahalanobis"``, Mahalanobis distances in the tangent space, with the
           shrunken within-class covariance of the training samples;
-        - ``"euclid"``, Euclidean distances. Eigenvalues of prototypes below 1e-4, or
-          below the smallest eigenvalue of the first samples if it is lower, are raised
-          to this value, so prototypes remain positive definite.
+        - ``"euclid"``, Euclidean distances. Eigenvalues of prototypes are raised to at
+          least 1e-4, or to the smallest eigenvalue of the first samples if this
+          eigenvalue is below 1e-4, so prototypes remain positive definite.
 
         ``partial_fit`` and warm starts keep the metric of the first call. If the
         samples of the first call do not contain all classes, ``init`` determines the

@@ -26,10 +26,10 @@ class RSLVQ(LikelihoodClassifier):
        p(y \mid x) \propto \sum_{l: c_l = y} P(l)
        \exp\left(-\frac{\|x - w_l\|^2}{2 \sigma^2}\right).
 
-    The samples are vectors, or SPD matrices. Eigenvalues of prototypes of SPD matrices
-    below 1e-4 (section 6.1.5 of [1]_), or below the smallest eigenvalue of the first
-    samples if it is lower, are raised to this value, so prototypes remain positive
-    definite.
+    The samples are vectors, or SPD matrices. For SPD matrices, eigenvalues of
+    prototypes are raised to at least 1e-4 (section 6.1.5 of [1]_), or to the smallest
+    eigenvalue of the first samples if this eigenvalue is below 1e-4, so prototypes
+    remain positive definite.
 
     Parameters
     ----------

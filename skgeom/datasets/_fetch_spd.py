@@ -146,8 +146,8 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
 
     The authors of [2]_ published the matrices. The covariances are read from a file
     ``bci_iv_2a_s1_to_s4.npz`` in the folder SKGEOM_DATA, with the arrays ``cov_1``,
-    ``y_1`` and ``test_1`` for subject 1 and so on. The file cannot be downloaded. The
-    package moabb downloads the signals of all nine subjects.
+    ``y_1`` and ``test_1`` for subject 1 and so on. This function cannot download the
+    file. Compute the covariances from the signals, which the package moabb downloads.
 
     Parameters
     ----------

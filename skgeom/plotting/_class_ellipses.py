@@ -226,8 +226,8 @@ class ClassEllipsesDisplay(Display):
         Raises
         ------
         ValueError
-            If ``n_std`` is not positive, or if the shapes of the means and covariances
-            do not match the number of classes in two dimensions.
+            If ``n_std`` is not positive, if the shape of ``means`` is not (n_classes,
+            2), or if the shape of ``covariances`` is not (n_classes, 2, 2).
         """
         if not (isinstance(n_std, Real) and 0 < n_std < np.inf):
             raise ValueError(f"n_std must be positive, got {n_std!r}.")
