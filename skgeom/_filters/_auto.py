@@ -415,14 +415,18 @@ def _most_regularized(candidates, posteriors, shares):
 def _regularizations(basis, within, counts):
     """The candidates of sigma^2 in descending order.
 
-    They begin at the largest variance within the classes and end at the smallest one.
-    With n > d samples in each class, the d variances have relative errors of about
-    d / n, and the end is smaller by the square of that.
+    They begin at the largest variance within the classes, and end at the geometric mean
+    of the d variances. With n > d samples in each class, covariances have relative
+    errors of about d / n. The end is then smaller by the square of that, or the
+    smallest variance times d / n if it is lower: irrelevant features can raise the
+    geometric mean far above the variances that matter.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)
     variances = variances[variances > _rounding(variances)]
-    ratio = min(1.0, len(variances) / counts.mean())
-    n_steps = int(np.log(variances[-1] / (variances[0] * ratio**2)) / np.log(_STEP))
+    ratio, end = len(variances) / counts.mean(), np.exp(np.log(variances).mean())
+    if ratio < 1:
+        end = min(end * ratio**2, variances[0] * ratio)
+    n_steps = int(np.log(variances[-1] / end) / np.log(_STEP))
     values = variances[-1] / _STEP ** np.arange(n_steps + 1)
     return [float(f"{value:.8g}") for value in values]  # equal in spite of rounding
 
