@@ -14,7 +14,8 @@ four subjects.
 # ----
 #
 # Each subject performed 288 trials on each of two days. A trial is one 22 x 22
-# covariance matrix (10 to 30 Hz).
+# covariance matrix (10 to 30 Hz). For your own signals, of shape (n_trials, n_channels,
+# n_times), use ``pyriemann.estimation.Covariances("oas").transform(signals)``.
 
 # sphinx_gallery_thumbnail_number = 100
 
