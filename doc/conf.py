@@ -73,7 +73,7 @@ GUIDES = {
 autosummary_context = {"guides": GUIDES}
 autosummary_generate = True
 autodoc_typehints = "none"  # the types are in the docstrings
-toc_object_entries_show_parents = "hide"  # fit(), not SQFA.fit(), beside the page
+toc_object_entries_show_parents = "hide"  # fit(), not SQFA.fit(), next to the page
 numpydoc_class_members_toctree = False  # a class and its methods share a page
 
 if os.environ.get("SKGEOM_DOC_ONLINE"):

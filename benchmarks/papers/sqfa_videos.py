@@ -51,7 +51,7 @@ OTHER_DISTANCES = {
 }
 ESTIMATORS = VARIANTS | OTHER_DISTANCES
 LMNN = "LMNN, one video of ten"  # filters of lmnn.py
-COMPARATORS = {
+BASELINES = {
     "PCA": PCA(N_FILTERS, svd_solver="covariance_eigh"),
     "ICA": FastICA(N_FILTERS, max_iter=1000, random_state=0),
     "FA": FactorAnalysis(N_FILTERS, random_state=0),
@@ -82,7 +82,7 @@ def filters(method, source, seed):
 
 
 def estimator(method, seed):
-    model = clone((ESTIMATORS | COMPARATORS)[method])
+    model = clone((ESTIMATORS | BASELINES)[method])
     return model.set_params(random_state=seed) if method in ESTIMATORS else model
 
 
@@ -159,8 +159,8 @@ def draw(figure, lines):
 )
 def sqfa_figure_6(quick):
     source = photographs()
-    quick_methods = ["SQFA-H", "SQFA", *COMPARATORS]
-    for method in quick_methods if quick else [*VARIANTS, *COMPARATORS, LMNN]:
+    quick_methods = ["SQFA-H", "SQFA", *BASELINES]
+    for method in quick_methods if quick else [*VARIANTS, *BASELINES, LMNN]:
         n_starts = 20 if method in VARIANTS and not quick else 1
         arguments = {"method": method, "source": source, "n_starts": n_starts}
         yield Row({"method": method, "photographs": source}, accuracies, arguments)
@@ -212,7 +212,7 @@ def fit_time(method, source, seed):
 def sqfa_figure_13(quick):
     methods = {
         "mnist": [*sqfa_digits.BASELINES, sqfa_digits.LMNN, *SELECTED],
-        photographs(): [*COMPARATORS, LMNN, *VARIANTS],
+        photographs(): [*BASELINES, LMNN, *VARIANTS],
     }
     for source, names in methods.items():
         for method in ["PCA"] if quick else names:

@@ -29,7 +29,7 @@ def numbers(rows, column):
     return np.array([float(row[column] or "nan") for row in rows])
 
 
-def beside(axis, rows, labels=None, title=None, unit=1):
+def draw_comparison(axis, rows, labels=None, title=None, unit=1):
     """Ours with its spread, and the published figure, row by row, times a unit."""
     labels = labels or [row["method"] for row in rows]
     places = np.arange(len(rows))
@@ -46,7 +46,7 @@ def beside(axis, rows, labels=None, title=None, unit=1):
 
 
 def panels(number, height, **options):
-    """Axes beside each other."""
+    """Axes side by side."""
     size = {"figsize": (9, height), "layout": "constrained", "squeeze": False}
     return plt.subplots(1, number, **size, **options)[1][0]
 
@@ -87,7 +87,7 @@ def of_methods(rows, measures, height, least=None):
     for axis, (measure, title) in zip(axes, measures.items(), strict=True):
         chosen = [row for row in rows if row["measure"] == measure]
         chosen.sort(key=lambda row: order.index(row["method"]))
-        beside(axis, chosen, title=title, unit=100)
+        draw_comparison(axis, chosen, title=title, unit=100)
         axis.set_xlabel("accuracy (%)")
         if least is not None:
             far_below(axis, chosen, least)
@@ -165,7 +165,7 @@ def hartoyo_table():
         ["breast cancer", "Pima diabetes"],
         strict=True,
     ):
-        beside(axis, rows_of(name, measure="F1"), title=title)
+        draw_comparison(axis, rows_of(name, measure="F1"), title=title)
         axis.set_xlabel("F1")
     legend(axes[0])
 
@@ -177,7 +177,7 @@ def hartoyo_held_out():
         rows = rows_of("hartoyo-held-out", data=name, measure="F1")
         for row in rows:  # of ten folds: the standard error is what matters
             row["spread"] = float(row["spread"]) / np.sqrt(int(row["runs"]))
-        beside(axis, rows, title=title)
+        draw_comparison(axis, rows, title=title)
         axis.set_xlabel("F1")
     legend(axes[0])
 
@@ -187,7 +187,7 @@ def hartoyo_splits():
     left, right = panels(2, 2.8)
     rows = rows_of("hartoyo-figure-8")
     rows = [row for row in rows if row["measure"] in ("F1", "test F1")]
-    beside(left, rows, title="test F1, 70 : 30")
+    draw_comparison(left, rows, title="test F1, 70 : 30")
     left.legend(frameon=False, loc="upper left")
     for name, line in zip(["covariance", "Hessian"], ["-", "--"], strict=True):
         rows = rows_of("hartoyo-figure-10", measure=name)
@@ -207,7 +207,7 @@ def plrsq_bci():
     axes = panels(4, 2.9, sharey=True)
     for number, axis in enumerate(axes, start=1):
         rows = rows_of("plrsq-table-6", subject=str(number))
-        beside(axis, rows, title=f"subject {number}")
+        draw_comparison(axis, rows, title=f"subject {number}")
         axis.set_xlabel("kappa")
     legend(axes[0])
 
@@ -244,7 +244,7 @@ def plrsq_synthetic():
     axes = panels(2, 2.9, sharey=True)
     for axis, data in zip(axes, ["SynI", "SynII"], strict=True):
         rows = rows_of("plrsq-table-3", data=data, measure="accuracy")
-        beside(axis, rows, title=data, unit=100)
+        draw_comparison(axis, rows, title=data, unit=100)
         axis.set_xlabel("accuracy (%)")
     legend(axes[0])
 

@@ -116,7 +116,7 @@ def optimize_filters(
     attempts = [(constraint, callback)]
     if refit_dependent:
         # Repeating a direction increases the objective more than any new direction, but
-        # the next step requires independent features.
+        # a quadratic classifier requires independent features.
         attempts.append(("orthonormal", prefixed("orthonormal", callback)))
     for constraint, callback in attempts:
         rng = check_random_state(random_state)
