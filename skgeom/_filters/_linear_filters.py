@@ -115,7 +115,7 @@ class BaseFilters(
         "constraint": [StrOptions(set(CONSTRAINTS))],
         "covariance_estimator": [None, str, HasMethods("fit")],
         "init": [StrOptions(set(INITIALIZATIONS)), "array-like"],
-        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, 10_000, closed="both")],
         "group_size": [None, Interval(Integral, 1, None, closed="left")],
         "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods("run")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

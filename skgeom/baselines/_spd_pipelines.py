@@ -1,17 +1,34 @@
 """Pipelines that classify SPD matrices, built from pyriemann and scikit-learn."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skgeom.utils.estimator import naming
 from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 
 
+class SPDPipeline(Pipeline):
+    """A pipeline that accepts labels of every type, and names X and y in its errors.
+
+    The classifiers of pyriemann compare y with each label, which requires an array.
+    """
+
+    def fit(self, X, y, **params):
+        """Fit all steps to valid labels."""
+        labels = checked_labels(y, X)
+        check_two_classes(np.unique(labels), self[0].name)
+        with naming("X"):
+            return super().fit(X, labels, **params)
+
+
 class SPDSamples(TransformerMixin, BaseEstimator):
-    """First step of a pipeline: validate SPD matrices and their class labels.
+    """First step of a pipeline: validate SPD matrices.
 
     Parameters
     ----------
@@ -26,12 +43,8 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         self.embeds = embeds
 
     def fit(self, X, y=None):
-        """Check X and y."""
+        """Check X."""
         check_spd_samples(self, X, reset=True, name=self.name, hermitian=True)
-        labels = checked_labels(y, X)
-        if np.ndim(y) != 1:  # the next steps do not flatten columns
-            raise ValueError(f"y should be a 1d array, got shape {np.shape(y)}.")
-        check_two_classes(np.unique(labels), self.name)
         return self
 
     def transform(self, X):
@@ -54,6 +67,13 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         return tags
 
 
+def _check_metric(metric, *functions):
+    """Raise an error unless pyriemann has all functions of the metric."""
+    names = set.intersection(*map(set, functions))
+    if not isinstance(metric, str) or metric not in names:
+        raise ValueError(f"metric={metric!r:.60} is not one of {sorted(names)}.")
+
+
 def mdrm(metric="riemann"):
     """Minimum distance to the Riemannian mean of a class (MDRM).
 
@@ -69,6 +89,11 @@ def mdrm(metric="riemann"):
     -------
     sklearn.pipeline.Pipeline
         Validation of X, then pyriemann's ``MDM``.
+
+    Raises
+    ------
+    ValueError
+        If pyriemann has no mean or no distance of this name.
 
     References
     ----------
@@ -88,8 +113,11 @@ def mdrm(metric="riemann"):
     True
     """
     from pyriemann.classification import MDM
+    from pyriemann.geometry.distance import distance_functions
+    from pyriemann.geometry.mean import mean_functions
 
-    return make_pipeline(SPDSamples("mdrm"), MDM(metric=metric))
+    _check_metric(metric, mean_functions, distance_functions)
+    return SPDPipeline([("spdsamples", SPDSamples("mdrm")), ("mdm", MDM(metric))])
 
 
 def tslda(metric="riemann", shrinkage="auto"):
@@ -112,6 +140,12 @@ def tslda(metric="riemann", shrinkage="auto"):
         Validation of X, pyriemann's ``TangentSpace`` and
         ``LinearDiscriminantAnalysis``. TSLDA in [1]_ uses no shrinkage.
 
+    Raises
+    ------
+    ValueError
+        If pyriemann has no mean or no tangent space of this name, or if ``shrinkage``
+        is invalid.
+
     References
     ----------
     .. [1] A. Barachant, S. Bonnet, M. Congedo and C. Jutten, "Multiclass Brain-Computer
@@ -129,9 +163,29 @@ def tslda(metric="riemann", shrinkage="auto"):
     >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
     True
     """
+    from pyriemann.geometry.mean import mean_functions
+    from pyriemann.geometry.tangentspace import log_map_functions
     from pyriemann.tangentspace import TangentSpace
 
-    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
-    return make_pipeline(
-        SPDSamples("tslda", embeds=True), TangentSpace(metric=metric), lda
+    _check_metric(metric, mean_functions, log_map_functions)
+    if not (
+        shrinkage is None
+        or (isinstance(shrinkage, str) and shrinkage == "auto")
+        or (isinstance(shrinkage, Real) and 0 <= shrinkage <= 1)
+    ):
+        raise ValueError(
+            f"shrinkage={shrinkage!r:.60} is not 'auto', None or a number from 0 to 1."
+        )
+    # Both solvers have ``transform``. Only "eigen" has shrinkage, and only "svd"
+    # computes discriminants if the covariance within the classes is singular.
+    lda = (
+        LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage)
+        if shrinkage
+        else LinearDiscriminantAnalysis()
     )
+    steps = [
+        ("spdsamples", SPDSamples("tslda", embeds=True)),
+        ("tangentspace", TangentSpace(metric)),
+        ("lineardiscriminantanalysis", lda),
+    ]
+    return SPDPipeline(steps)

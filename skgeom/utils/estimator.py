@@ -22,7 +22,10 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.base import _fit_context
 from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._param_validation import (
+    InvalidParameterError,
+    validate_parameter_constraints,
+)
 from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
     _check_feature_names as check_feature_names,
@@ -77,6 +80,14 @@ class BaseEstimator(_BaseEstimator):
 
     Loading the state of a different version raises a warning, as in scikit-learn.
     """
+
+    def _validate_params(self):
+        for name, value in self.get_params(deep=False).items():
+            constraints = {name: self._parameter_constraints[name]}
+            with naming(name):  # a Fraction, for example, has no np.isnan
+                validate_parameter_constraints(
+                    constraints, {name: value}, type(self).__name__
+                )
 
     def __getstate__(self):
         from skgeom import __version__

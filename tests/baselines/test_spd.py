@@ -34,7 +34,7 @@ def test_mdrm_predicts_the_nearest_mean(data):
     X, y = data
     means = np.array([mean_riemann(X[:120][y[:120] == name]) for name in NAMES])
     distances = distance_affine_invariant(X[120:, None], means)
-    model = mdrm().fit(X[:120], y[:120])
+    model = mdrm().fit(X[:120], list(y[:120]))  # labels of every type
     nearest = np.array(NAMES)[distances.argmin(axis=1)]
     np.testing.assert_array_equal(model.predict(X[120:]), nearest)
     theirs = MDM().fit(X[:120], y[:120])
