@@ -1,6 +1,6 @@
 """Scores of predictions that need the domain of each sample."""
 
-import textwrap
+import re
 from pathlib import Path
 
 import numpy as np
@@ -108,8 +108,8 @@ def test_pipeline_of_moabb_equals_a_loop(tmp_path, monkeypatch):
     monkeypatch.setenv("MNE_DATA", str(tmp_path))
     pytest.importorskip("moabb")
     page = Path(__file__).parents[2] / "doc/faq.rst"
-    code = page.read_text().split("code-block:: python\n")[1].split("\nFor the")[0]
-    exec(textwrap.dedent(code), used := {})
+    code = re.search(r":: python\n((?:\n|    .*\n)*)", page.read_text())[1]
+    exec(f"if True:\n{code}", used := {})
     X, y, metadata = used["paradigm"].get_data(used["dataset"])
     X = used["Covariances"]("oas").transform(X)
     subject, session = (metadata[name].to_numpy() for name in ("subject", "session"))
