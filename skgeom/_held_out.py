@@ -72,23 +72,28 @@ def row_keys(X):
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
+    memory = np.empty((2, min(X.shape[0], ROWS_PER_BLOCK), X.shape[1]))
     for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
         block = X[batch, ...]
         if issparse(block):
             block = block.tocsr(copy=True)
             block.sum_duplicates()
-            block.data = _bits(block.data)  # the bits of zero are zeros
+            block.data = _bits(block.data, np.empty((2, block.nnz)))  # of zero: zeros
         else:
-            block = _bits(to_numpy(block))
+            block = _bits(to_numpy(block), memory[:, : block.shape[0]])
         keys[batch] = block @ factors
     keys ^= keys >> np.uint64(29)
     return keys * factors[0]
 
 
-def _bits(values):
+def _bits(values, memory):
+    """The bits of numbers, in the first of the two arrays in memory."""
     # Zeros may have a sign, which the sum removes.
-    bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    return bits ^ (bits >> np.uint64(32))  # small integers have zeros in the low half
+    np.add(values, 0.0, out=memory[0])
+    bits, high = memory.view(np.uint64)
+    np.right_shift(bits, np.uint64(32), out=high)
+    bits ^= high  # small integers have zeros in the low half
+    return bits
 
 
 def held_out_folds(X, y, n_folds=5):
@@ -258,7 +263,7 @@ def _some_of_block(X, y, sample_weight):
     if sample_weight is not None:
         rows = np.flatnonzero(sample_weight)
         X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
-    return _sampled([(row_keys(X), X, y, sample_weight)]) if len(y) else None
+    return _smallest(row_keys(X), X, y, sample_weight) if len(y) else None
 
 
 def _sampled(parts):
@@ -275,7 +280,11 @@ def _sampled(parts):
         )
     else:
         weights = None
-    rows, weights = _select_rows(keys, y, weights)
+    return _smallest(keys, X, y, weights)
+
+
+def _smallest(keys, X, y, sample_weight):
+    rows, weights = _select_rows(keys, y, sample_weight)
     return keys[rows], X[rows], y[rows], weights
 
 

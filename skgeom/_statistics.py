@@ -879,8 +879,9 @@ def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
     classes, rows = _rows_of_classes(y)
     _check_memory(len(classes), X.shape[1])
     if covariance_estimator is None:
+        read = _row_reader(X)
         of_classes = (
-            _moments_of_class(X, own, label, sample_weight)
+            _moments_of_class(X, read, own, label, sample_weight)
             for own, label in zip(rows, classes, strict=True)
         )
         moments = _joined(*of_classes)
@@ -1048,14 +1049,14 @@ def _combined_moments(first, second):
     return count, mean, remainder, scatter
 
 
-def _moments_of_class(X, rows, label, sample_weight=None):
-    """The moments of the rows of X of a class, block by block.
+def _moments_of_class(X, read, rows, label, sample_weight=None):
+    """The moments of the rows of X of a class, which ``read`` returns block by block.
 
     Each block is centered by its own mean, so that a large offset costs no digits.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         blocks = (rows[batch] for batch in gen_batches(len(rows), ROWS_PER_BLOCK))
-        parts = (_moments_of_block(X, block, sample_weight) for block in blocks)
+        parts = (_moments_of_block(read, block, sample_weight) for block in blocks)
         moments = reduce(_combined_moments, parts)
         # One number bounds all entries: neither these sums of squares nor their later
         # sums over classes may overflow.
@@ -1068,8 +1069,8 @@ def _moments_of_class(X, rows, label, sample_weight=None):
     return moments
 
 
-def _moments_of_block(X, rows, sample_weight):
-    block = _dense_rows(X, rows)
+def _moments_of_block(read, rows, sample_weight):
+    block = read(rows)
     if sample_weight is None:
         counts, weights = np.array([len(rows)]), None
     else:
@@ -1098,11 +1099,35 @@ def _mean(block, weights):
     return like(weights, block) @ block
 
 
+def _row_reader(X):
+    """A function that returns some rows, dense and in double precision.
+
+    The next call overwrites the rows: on Dask workers, which return memory that is not
+    used to the system at once, new arrays take longer than all computations.
+    """
+    if namespace(X) is not np or issparse(X) or not X.flags.forc:
+        return partial(_dense_rows, X)
+    by_columns = not X.flags.c_contiguous
+    source = X.T if by_columns else X
+    size = min(len(X), ROWS_PER_BLOCK) * X.shape[1]
+    taken = np.empty(size, X.dtype)
+    block = taken if X.dtype == np.float64 else np.empty(size)
+
+    def read(rows):
+        shape = (X.shape[1], len(rows)) if by_columns else (len(rows), X.shape[1])
+        of_type, in_float64 = (
+            a[: np.prod(shape)].reshape(shape) for a in (taken, block)
+        )
+        # The default mode, "raise", computes in a further array.
+        np.take(source, rows, axis=int(by_columns), out=of_type, mode="clip")
+        if block is not taken:
+            in_float64[...] = of_type
+        return in_float64.T if by_columns else in_float64
+
+    return read
+
+
 def _dense_rows(X, rows):
-    """A copy of some rows, dense and in double precision."""
-    if namespace(X) is np and not issparse(X) and X.flags.c_contiguous:
-        # In a third less time than X[rows].
-        return X.take(rows, axis=0).astype(np.float64, copy=False)
     part = take(X, rows)
     return in_double(part.toarray() if issparse(part) else part)
 

@@ -3,6 +3,7 @@
 import copy
 from contextlib import contextmanager
 from functools import partial, wraps
+from itertools import chain
 
 import numpy as np
 from sklearn.utils._set_output import _get_output_config
@@ -66,26 +67,17 @@ def row_blocks(X, y, sample_weight=None):
             else:
                 blocks.append(_delayed(column))
         return list(zip(*blocks, strict=True))
-    # Of a file, Dask may merge the blocks of each column differently if it is not asked
-    # for all of them at once.
-    X, *others = columns
-    together = X.map_partitions(
-        _together,
-        *others,
-        align_dataframes=False,
-        enforce_metadata=False,
-        meta=empty_block(X),
-    )
     return [
         tuple(None if c is None else block[k] for k, c in enumerate(columns))
-        for block in _delayed(together)
+        for block in _delayed(_map_frames(_columns, columns))
     ]
 
 
 def map_row_blocks(function, X, y, sample_weight=None, *shared):
     """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
 
-    Data are read once for all columns.
+    Data are read once for all columns. The steps that make a block of arrays or of a
+    frame are part of its task, so no block waits in memory between two tasks.
 
     Parameters
     ----------
@@ -102,9 +94,77 @@ def map_row_blocks(function, X, y, sample_weight=None, *shared):
     """
     import dask
 
-    of_block, blocks = dask.delayed(function), row_blocks(X, y, sample_weight)
     shared = [dask.delayed(value, traverse=False) for value in shared]
+    columns = _aligned_columns(X, y, sample_weight)
+    arrays = [_is_array(column) for column in columns if column is not None]
+    if all(arrays):
+        return _map_arrays(function, columns, shared)
+    if not any(arrays):
+        return _delayed(_map_frames(function, columns, shared))
+    of_block, blocks = dask.delayed(function), row_blocks(*columns)
     return [of_block(number, *block, *shared) for number, block in enumerate(blocks)]
+
+
+def _map_arrays(function, columns, shared):
+    """The tasks of :func:`map_row_blocks` for arrays."""
+    from dask.array import blockwise, map_blocks
+
+    axes = tuple(range(columns[0].ndim))
+    chunks = ((1,) * len(row_chunks(columns[0])),)
+    numbers = map_blocks(_number, chunks=chunks, meta=np.empty(0, dtype=int))
+    arguments = [(numbers, axes[:1])]
+    arguments += [(c, None if c is None else axes[: c.ndim]) for c in columns]
+    arguments += [(value, None) for value in shared]
+    parts = blockwise(
+        partial(_with_number, function),
+        axes,
+        *chain.from_iterable(arguments),
+        align_arrays=False,  # alignment needs the lengths of all blocks
+        adjust_chunks=dict.fromkeys(axes, 1),
+        token=function.__name__.strip("_"),
+        meta=np.empty((0,) * len(axes), dtype=object),
+    )
+    return _delayed(parts)
+
+
+def _number(block_id):
+    return np.array(block_id)
+
+
+def _with_number(function, number, *arguments):
+    return function(int(number[0]), *arguments)
+
+
+def _map_frames(function, columns, shared=()):
+    """A frame with the results of :func:`map_row_blocks` as its blocks."""
+    X, *others = columns
+    # Of a file, Dask may merge the blocks of each column differently if it is not asked
+    # for all of them at once.
+    return X.map_partitions(
+        _of_frames,
+        *others,
+        *shared,
+        function=function,
+        align_dataframes=False,
+        enforce_metadata=False,
+        meta=empty_block(X),
+    )
+
+
+def _of_frames(X, y, sample_weight, *shared, function, partition_info=None):
+    columns = X, y, sample_weight
+    lengths = [len(column) for column in columns if column is not None]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            f"A block has {lengths[0]} samples in X, but {lengths[1:]} in y and "
+            "weights. Use columns of one data frame, or call persist() on each, "
+            "because Dask may merge blocks of separate files differently."
+        )
+    return function(partition_info["number"], *columns, *shared)
+
+
+def _columns(number, *columns):
+    return columns
 
 
 def _aligned_columns(X, y, sample_weight):
@@ -125,18 +185,6 @@ def _with_final_blocks(data):
 def _is_array(data):
     """Whether these are Dask arrays, not of a frame, nor None, nor in memory."""
     return hasattr(data, "chunks")
-
-
-def _together(*columns):
-    """The columns of a block, of one length."""
-    lengths = [len(column) for column in columns if column is not None]
-    if len(set(lengths)) > 1:
-        raise ValueError(
-            f"A block has {lengths[0]} samples in X, but {lengths[1:]} in y and "
-            "weights. Use columns of one data frame, or call persist() on each, "
-            "because Dask may merge blocks of separate files differently."
-        )
-    return columns
 
 
 def _whole_rows(X):
