@@ -122,7 +122,7 @@ TREE = (
                     (
                         "linear features",
                         (
-                            "Which data?",
+                            "Which vectors?",
                             [
                                 (
                                     "images or signals",
@@ -132,7 +132,7 @@ TREE = (
                                 ),
                                 (
                                     "only the means differ",
-                                    "LDA of scikit-learn",
+                                    "scikit-learn's LDA",
                                     "",
                                     False,
                                 ),
@@ -142,19 +142,19 @@ TREE = (
                     ),
                     (
                         "nonlinear features",
-                        "LandmarkKernelPCA, SQFA",
+                        "LandmarkKernelPCA + SQFA",
                         "user_guide/nonlinear_filters.html",
                         True,
                     ),
                     (
-                        "the highest accuracy",
+                        "an accurate classifier",
                         "KernelDiscriminantAnalysis",
                         API("KernelDiscriminantAnalysis"),
                         True,
                     ),
                     (
                         "interpretable prototypes",
-                        "RSLVQ, GMLVQ",
+                        "RSLVQ or GMLVQ",
                         "user_guide/lvq.html",
                         True,
                     ),
@@ -164,7 +164,7 @@ TREE = (
         ("covariance matrices", "PLRSQ", API("PLRSQ"), True),
         (
             "covariances of several subjects or sessions",
-            "Recentering, TransferDA",
+            "Recentering",
             "user_guide/transfer.html",
             True,
         ),
@@ -175,7 +175,7 @@ TREE = (
             True,
         ),
         (
-            "doubtful samples to reject",
+            "uncertain samples to reject",
             "RejectionClassifier",
             API("RejectionClassifier"),
             True,
