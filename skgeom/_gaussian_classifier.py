@@ -30,7 +30,7 @@ from skgeom.utils.array_api import (
     like,
     move_attributes,
     namespace,
-    on_host,
+    on_cpu,
     to_numpy,
 )
 from skgeom.utils.estimator import (
@@ -352,7 +352,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         known = statistics.classes
         if classes is not None:
             classes = check_array(
-                on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
+                on_cpu(classes), ensure_2d=False, dtype=None, input_name="classes"
             )
             with naming("classes"):
                 unique_labels(classes, known)  # raises unless they are of one kind

@@ -32,7 +32,7 @@ from skgeom.utils.array_api import (
     move_attributes,
     namespace,
     numbers_like,
-    on_host,
+    on_cpu,
     to_numpy,
 )
 from skgeom.utils.estimator import (
@@ -268,7 +268,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # A frozen classifier saw other samples.
         if not isinstance(self.estimator, FrozenEstimator):
             check_two_classes(np.unique(y), name)
-        sample_weight = on_host(sample_weight)
+        sample_weight = on_cpu(sample_weight)
         weights = check_sample_weight(sample_weight, y, ensure_non_negative=True)
         routed = self._route(sample_weight, fit_params)
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
@@ -377,7 +377,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_arrays(X, "predict")
         probabilities = self.estimator_.predict_proba(X)
         if namespace(self._labels) is np:
-            probabilities = on_host(probabilities)
+            probabilities = on_cpu(probabilities)
         xp = namespace(probabilities)
         encoded = xp.argmax(probabilities, axis=1)
         # NaN >= threshold is False, so that NaN is rejected: the last label.
@@ -429,8 +429,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         score : float
             The fraction, between 0 and 1.
         """
-        y, sample_weight = column_or_1d(on_host(y)), on_host(sample_weight)
-        predicted = on_host(self.predict(X))
+        y, sample_weight = column_or_1d(on_cpu(y)), on_cpu(sample_weight)
+        predicted = on_cpu(self.predict(X))
         check_consistent_length(predicted, y, sample_weight)
         # accuracy_score refuses some reject labels, such as NaN.
         return float(np.average(predicted == y, weights=sample_weight))
@@ -472,7 +472,7 @@ def _fold_confidences(classifier, X, y, train, test, fit_params):
 
 def _confidences(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
-    probabilities = on_host(classifier.predict_proba(X))
+    probabilities = on_cpu(classifier.predict_proba(X))
     predicted = to_numpy(classifier.classes_)[probabilities.argmax(axis=1)]
     return probabilities.max(axis=1), predicted == np.asarray(column_or_1d(y))
 

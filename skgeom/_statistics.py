@@ -26,7 +26,7 @@ from skgeom.utils.array_api import (
     is_dispatched,
     like,
     namespace,
-    on_host,
+    on_cpu,
     take,
     to_numpy,
 )
@@ -139,7 +139,7 @@ class ClassStatistics:
     """
 
     def __init__(self, classes, counts, means, covariances):
-        means = check_array(on_host(means), dtype=np.float64, input_name="means")
+        means = check_array(on_cpu(means), dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         classes, counts, order = _checked_labels(classes, counts, len(means))
         covariances, single = covariances[order], counts <= 1
@@ -529,7 +529,7 @@ class ClassStatistics:
         covariances, n_classes = self.covariances, len(self.classes)
         if shrinkage is None:
             shrinkage = closed_form_shrinkage(covariances, self.counts)
-        shrinkage = np.asarray(on_host(shrinkage), dtype=np.float64)
+        shrinkage = np.asarray(on_cpu(shrinkage), dtype=np.float64)
         inside = np.all((shrinkage >= 0) & (shrinkage <= 1))
         if shrinkage.shape not in ((), (n_classes,)) or not inside:
             raise ValueError(
@@ -565,7 +565,7 @@ class ClassStatistics:
             not in the span of the ``axes``.
         """
         components = check_array(
-            on_host(components), dtype=np.float64, input_name="components"
+            on_cpu(components), dtype=np.float64, input_name="components"
         )
         n_features = self.n_features if self.axes is None else self.axes.shape[1]
         if components.shape[1] != n_features:
@@ -611,7 +611,7 @@ class ClassStatistics:
         >>> statistics.of_classes(statistics.classes[statistics.counts > 1])
         ClassStatistics(1 classes, 1 features, 2 samples)
         """
-        rows = np.unique(_rows_of_labels(self, column_or_1d(on_host(classes))))
+        rows = np.unique(_rows_of_labels(self, column_or_1d(on_cpu(classes))))
         if not len(rows):
             return ClassStatistics.empty()
         if rows[0] < 0:
@@ -1491,7 +1491,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
         matrices = StructuredCovariances(*matrices)
     if not isinstance(matrices, StructuredCovariances):
         matrices = check_array(
-            on_host(matrices), dtype=np.float64, allow_nd=True, input_name=name
+            on_cpu(matrices), dtype=np.float64, allow_nd=True, input_name=name
         )
         if matrices.ndim == 4:
             matrices = StructuredCovariances(matrices)
@@ -1517,8 +1517,8 @@ def _checked_matrices(matrices, name, shape_of_means=None):
 
 def _checked_labels(classes, counts, n_classes, least=1):
     """Sorted labels, their counts, and the indices that sort the classes."""
-    classes = column_or_1d(np.asarray(on_host(classes)))
-    counts = column_or_1d(np.asarray(on_host(counts)))
+    classes = column_or_1d(np.asarray(on_cpu(classes)))
+    counts = column_or_1d(np.asarray(on_cpu(counts)))
     numbers = counts.dtype.kind in "iuf"
     if (
         len(counts) != n_classes

@@ -29,7 +29,7 @@ from skgeom._held_out import (
 )
 from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim import StartError, filter_manifold, minimize
-from skgeom.utils.array_api import on_host, take, to_numpy
+from skgeom.utils.array_api import on_cpu, take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import project
 from skgeom.utils.threads import one_blas_thread
@@ -64,7 +64,7 @@ class Selection:
 
 def check_regularization(sigma2, statistics):
     """Raise ValueError if the data vanish in the rounding of sigma^2."""
-    _, total = map(on_host, statistics.pooled_covariances())
+    _, total = map(on_cpu, statistics.pooled_covariances())
     scale = total.trace()
     if statistics.means is not None:
         scale += np.square(to_numpy(statistics.means)).sum(axis=1).max()

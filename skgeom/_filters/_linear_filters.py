@@ -38,7 +38,7 @@ from skgeom.utils.array_api import (
     float_dtypes,
     is_dask,
     like,
-    on_host,
+    on_cpu,
     take,
     to_numpy,
 )
@@ -323,7 +323,7 @@ class BaseFilters(
     def _checked_init(self):
         if isinstance(self.init, str):
             return self.init
-        init = check_array(on_host(self.init), dtype=np.float64, input_name="init")
+        init = check_array(on_cpu(self.init), dtype=np.float64, input_name="init")
         expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(
@@ -351,7 +351,7 @@ class BaseFilters(
         """The covariance of the noise in coordinates; None if it is a variance."""
         if not self._has_noise:
             return None
-        noise, name = on_host(self.regularization), "regularization"
+        noise, name = on_cpu(self.regularization), "regularization"
         noise = check_array(noise, dtype=float, ensure_2d=False, input_name=name)
         expected = (self.n_features_in_, self.n_features_in_)
         if noise.shape != expected:
@@ -412,7 +412,7 @@ class BaseFilters(
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk() if shrinks else statistics
-            pooled = map(on_host, estimated.pooled_covariances())
+            pooled = map(on_cpu, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
         rule = "closed form" if shrinks else "sampling noise"
         return Selection(None, float(sigma2), rule)
@@ -585,7 +585,7 @@ def check_regular(statistics, covariances, total, n_components):
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = on_host(covariances[k, ...])
+        covariance = on_cpu(covariances[k, ...])
         variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)

@@ -23,7 +23,7 @@ from skgeom.objectives import (
     plus_outer_products,
 )
 from skgeom.utils._dask import empty_block
-from skgeom.utils.array_api import is_dask, like, namespace, on_host, to_numpy
+from skgeom.utils.array_api import is_dask, like, namespace, on_cpu, to_numpy
 from skgeom.utils.estimator import (
     current_progress,
     documented_parameters,
@@ -644,7 +644,7 @@ def _weights_of_pairs(pair_weight, n_classes):
     """Valid weights of the pairs of classes, (c, c); None for equal weights."""
     if pair_weight is None:
         return None
-    problem, weights = None, on_host(pair_weight)
+    problem, weights = None, on_cpu(pair_weight)
     weights = check_array(weights, dtype=float, copy=True, input_name="pair_weight")
     if weights.shape != (n_classes, n_classes):
         problem = f"has shape {weights.shape}, but there are {n_classes} classes"
@@ -662,7 +662,7 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(on_host, statistics.pooled_covariances())
+    within, total = map(on_cpu, statistics.pooled_covariances())
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
         mean = weights @ to_numpy(statistics.means)

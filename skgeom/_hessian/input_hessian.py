@@ -23,7 +23,7 @@ from skgeom.utils.array_api import (
     in_double,
     like,
     namespace,
-    on_host,
+    on_cpu,
     to_numpy,
 )
 from skgeom.utils.estimator import check_feature_names, current_progress, named_like_fit
@@ -153,7 +153,7 @@ def input_hessian(
     given = check_array(X, input_name="X", dtype=float_dtypes(X)[0])
     X, y = given if is_module(estimator) else to_numpy(given), checked_labels(y, given)
     weights = check_sample_weight(
-        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
+        on_cpu(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
         raise ValueError(

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
-from skgeom.utils.array_api import astype, like, on_host, take, to_numpy
+from skgeom.utils.array_api import astype, like, on_cpu, take, to_numpy
 from skgeom.utils.validation import check_semidefinite, check_symmetric, warn_user
 
 # Kernels that are positive semidefinite for all parameters.
@@ -59,7 +59,7 @@ class Kernel:
             X, Y = X - center, None if Y is None else Y - center
         settings = {"metric": self.function, "filter_params": True, **self.parameters}
         if self.function in _OF_DIFFERENCES:
-            pairs = on_host(X), None if Y is None else on_host(Y)
+            pairs = on_cpu(X), None if Y is None else on_cpu(Y)
             return like(pairwise_kernels(*pairs, **settings), X)
         return pairwise_kernels(X, Y, **settings)
 

@@ -30,7 +30,7 @@ from skgeom._kernel._system import (
 )
 from skgeom._kernel._training_data import BlockedRows
 from skgeom._statistics import ROWS_PER_BLOCK
-from skgeom.utils.array_api import in_double, like, namespace, on_host, take, to_numpy
+from skgeom.utils.array_api import in_double, like, namespace, on_cpu, take, to_numpy
 from skgeom.utils.validation import require_memory
 
 # Largest number of samples for k-means: with all of a million samples, it would take
@@ -241,7 +241,7 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
         if count > enough * size:
             members = random_state.choice(members, enough * size, replace=False)
         drawn.append(np.sort(members))
-    samples, start, centers = on_host(take(X, np.concatenate(drawn))), 0, []
+    samples, start, centers = on_cpu(take(X, np.concatenate(drawn))), 0, []
     for size, rows in zip(sizes, drawn, strict=True):
         points = samples[start : start + len(rows)]
         start += len(rows)

@@ -65,7 +65,7 @@ from skgeom.utils.array_api import (
     like,
     move_attributes,
     namespace,
-    on_host,
+    on_cpu,
     precision,
     take,
     to_numpy,
@@ -489,13 +489,13 @@ class KernelDiscriminantAnalysis(
         weights = np.ones(len(codes))
         if sample_weight is not None:
             weights = check_sample_weight(
-                on_host(sample_weight),
+                on_cpu(sample_weight),
                 weights,
                 dtype=np.float64,
                 ensure_non_negative=True,
             )
         relative = weights / (weights.max() or 1.0)
-        return X, codes, weights, RowSummary.of(on_host(X), relative)
+        return X, codes, weights, RowSummary.of(on_cpu(X), relative)
 
     def _accepted(self, X):
         """Types of X that the validation accepts."""
@@ -621,7 +621,7 @@ class KernelDiscriminantAnalysis(
         part, errors, n_parameters = data.part(rows, kernel.precomputed), [], []
         with one_blas_thread():
             for each in kernels:
-                system = self._kernel_system(each, part, host=True)
+                system = self._kernel_system(each, part, as_numpy=True)
                 of_kernel = system.held_out_errors(values / ratio, part.groups)
                 errors.extend(of_kernel[0])
                 n_parameters.extend(of_kernel[1])
@@ -646,11 +646,11 @@ class KernelDiscriminantAnalysis(
             self.n_landmarks_ = points.shape[0]
             return system, points
         self.n_landmarks_ = None
-        host, warn = self.solver_ == "eigen", not self._selects_gamma(kernel)
-        system = self._kernel_system(kernel, data, host, warn)
+        as_numpy, warn = self.solver_ == "eigen", not self._selects_gamma(kernel)
+        system = self._kernel_system(kernel, data, as_numpy, warn)
         return system, None if kernel.precomputed else in_double(data.X)
 
-    def _kernel_system(self, kernel, data, host=False, warn=False):
+    def _kernel_system(self, kernel, data, as_numpy=False, warn=False):
         """The kernel system of samples, optionally in CPU memory."""
         n_samples = data.X.shape[0]
         require_memory(
@@ -666,7 +666,7 @@ class KernelDiscriminantAnalysis(
             matrix /= 2
         if warn:
             warn_if_nearly_diagonal(matrix, kernel)
-        if host or namespace(matrix) is np:
+        if as_numpy or namespace(matrix) is np:
             matrix = np.require(to_numpy(matrix), np.float64, ["C", "W"])
         return KernelSystem(
             matrix,
@@ -862,7 +862,7 @@ def _comparable_groups(part):
 
 def _check_groups(groups, codes):
     """Valid groups of samples, as an array."""
-    groups = np.asarray(on_host(groups.compute() if is_dask(groups) else groups))
+    groups = np.asarray(on_cpu(groups.compute() if is_dask(groups) else groups))
     with naming("groups"):
         groups = column_or_1d(groups)
         assert_all_finite(groups, input_name="groups")
