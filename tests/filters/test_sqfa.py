@@ -214,7 +214,7 @@ def test_verbose_prints_the_selection_once(iris, capsys):
 def test_class_with_one_sample(iris):
     X, y = iris
     keep = np.flatnonzero((y < 2) | (np.arange(150) == 149))
-    with pytest.warns(UserWarning, match="1 of the classes, the first one 2, have"):
+    with pytest.warns(UserWarning, match=r"\(number: 1, first: 2\)"):
         sqfa = SQFA(2, covariance_estimator=None, random_state=0).fit(X[keep], y[keep])
     assert np.isfinite(sqfa.components_).all()
     SQFA(2, covariance_estimator=None, random_state=0).fit(
