@@ -309,7 +309,7 @@ def test_bad_input(drawn):
     with pytest.raises(TypeError, match=r"^statistics must be a ClassStatistics"):
         GaussianClassifier().fit_statistics((X, y))
     moments = ClassStatistics.from_second_moments([0, 1], [9, 9], [np.eye(2)] * 2)
-    with pytest.raises(ValueError, match=r"^statistics holds second moments only"):
+    with pytest.raises(ValueError, match=r"^statistics contains second moments only"):
         GaussianClassifier().fit_statistics(moments)
     with pytest.raises(ValueError, match=r"^partial_fit needs sample covariances"):
         GaussianClassifier(covariance_estimator="oas").partial_fit(X, y)

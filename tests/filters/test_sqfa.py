@@ -277,7 +277,7 @@ def test_constant_features(iris):
 def test_no_convergence(iris):
     with pytest.warns(
         ConvergenceWarning,
-        match=r"max_iter=1 .*Increase regularization, .* or max_iter",
+        match=r"max_iter=1 .*Increase max_iter or tol, or increase regularization",
     ) as record:
         sqfa = SQFA(2, max_iter=1, init="random", random_state=0).fit(*iris)
     assert record[0].filename == __file__
