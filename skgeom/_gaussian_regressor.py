@@ -390,7 +390,7 @@ def _pencil(first, second):
         ratios = np.zeros(1)
     if not (ratios > 0).all():
         raise ValueError(
-            f"The covariance at the level {level:.6g} or at the next level is singular. "
+            f"The covariance at level {level:.6g} or at the next level is singular. "
             "Use a larger prior_samples, fewer features, or more samples."
         )
     step = (next_mean - mean) @ axes
