@@ -619,5 +619,5 @@ def test_statistics_of_a_stream_forget(rng):
     variances = [s.of_classes([1, 0]).covariances[0, 3, 3] for s in (recent, every)]
     assert variances[0] > 22 > 15 > variances[1]  # 25 at the end
     assert same_bits(recent.decay(1e-300) + batch, batch)
-    with pytest.raises(ValueError, match=r"classes must be labels .* Remove"):
+    with pytest.raises(ValueError, match=r"labels that are not in .* Remove"):
         batch.of_classes([0, 7])

@@ -149,7 +149,7 @@ def test_separation(cancer, fitted):
     assert (grid.within == grid.within[:, :1]).all()
     again = fitted.separation(X, y)
     np.testing.assert_allclose(again.ratio, grid.ratio)
-    with pytest.raises(ValueError, match=r"each of the classes \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"contain all classes \[0, 1\]"):
         fitted.separation(X[y == 0], y[y == 0])
 
 

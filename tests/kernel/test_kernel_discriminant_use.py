@@ -166,7 +166,7 @@ def test_bad_precomputed_kernel(wine):
         kda.fit(K + np.triu(K), y)
     with pytest.raises(ValueError, match="NaN"):
         kda.fit(np.where(K == K[0, 1], np.nan, K), y)
-    with pytest.raises(ValueError, match=r"diagonal of zeros, like a matrix of"):
+    with pytest.raises(ValueError, match=r"zero diagonal, like a matrix of"):
         kda.fit(np.linalg.norm(X[:, None] - X, axis=2), y)
     with pytest.raises(ValueError, match=r"X has 9 columns.* 178 training samples"):
         kda.fit(K, y).predict(K[:, :9])
