@@ -109,7 +109,7 @@ def test_class_weight(rng):
     np.testing.assert_allclose(weighted.covariance_, np.cov(X.T))
     # A classifier that takes no weights is weighted in the average alone.
     lda = CHP(LinearDiscriminantAnalysis(), class_weight="balanced")
-    with pytest.warns(UserWarning, match="LinearDiscriminantAnalysis takes no sample"):
+    with pytest.warns(UserWarning, match="LinearDiscriminantAnalysis does not"):
         lda.fit(X, y)
     expected = input_hessian(
         LinearDiscriminantAnalysis().fit(X, y), X[repeated], y[repeated]

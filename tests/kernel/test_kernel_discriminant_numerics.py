@@ -135,7 +135,7 @@ def test_landmarks_that_are_zero(wine):
     X *= 1e-200  # products of which are zero
     kda = KDA(kernel=inner, solver="nystroem", n_landmarks=1)
     kda.set_params(regularization=1e-3, random_state=1)
-    with pytest.raises(ValueError, match=r"landmarks with themselves is zero.*n_land"):
+    with pytest.raises(ValueError, match=r"matrix of the landmarks is zero.*n_land"):
         kda.fit(X, y)
 
 

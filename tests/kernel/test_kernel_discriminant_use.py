@@ -121,7 +121,7 @@ def test_constant_features_and_duplicated_samples(wine, solver, penalty, kernel)
     np.testing.assert_allclose(
         fitted.transform(more[: len(X)]), expected.transform(X), rtol=0, atol=1e-6
     )
-    with pytest.raises(ValueError, match="All samples are equal to the kernel"):
+    with pytest.raises(ValueError, match="All samples are equal in the feature"):
         kda.fit(np.full_like(X, 0.1), y)
 
 
