@@ -56,7 +56,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     k has its own covariance :math:`\Phi_k`, as in quadratic discriminant analysis
     (QDA). With ``"shared"``, all classes have the pooled within-class covariance, as in
     linear discriminant analysis (LDA). With the class means :math:`\gamma_k` and the
-    prior probabilities :math:`\pi_k`, the posterior probabilities are
+    prior probabilities :math:`\pi_k`, the logarithms of the posterior probabilities are
 
     .. math::
 
@@ -145,10 +145,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     posteriors of held-out samples in five folds, or in fewer folds if these hold out
     500 samples, and selects the largest q whose Brier score is within one standard
     error of the best score. Before the Brier score is computed, the log densities are
-    divided by a temperature, 1, 4 or 16; the best temperature is used. If there are
-    more than 10,000 samples, a subset of 10,000 samples is held out, which depends on
-    the values of X. The result does not depend on the units of the features, on the
-    order of the samples, or on a common factor of all sample weights.
+    divided by a temperature of 1, 4 or 16, whichever leads to the best score. If there
+    are more than 10,000 samples, the held-out samples are taken from a subset of 10,000
+    samples, which depends on the values of X. The result does not depend on the units
+    of the features, on the order of the samples, or on a common factor of all sample
+    weights.
 
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in

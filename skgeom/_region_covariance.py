@@ -54,7 +54,6 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         ``["x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"]``, the 9 x 9
         descriptors of [2]_ for color images. A list may contain
 
-
         - ``"x"`` and ``"y"``, the column and the row, counted from 0;
         - ``"I"``, the intensity: the luma 0.299 R + 0.587 G + 0.114 B of images with
           three channels, and the mean of the channels of all other images;

@@ -124,11 +124,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     The confidence of a sample is its largest class probability. With
     ``rejection_rate``, the threshold is half-way between two neighboring confidences.
     Samples of equal confidence are not separated, so only some fractions of the samples
-    (or of the total sample weight) can be rejected. The nearest such fraction to
-    ``rejection_rate`` is rejected, and the smaller of two equally near fractions.
-    Samples of the largest confidence are never rejected. If no sample is rejected, the
-    threshold is half-way between the smallest confidence and ``1 / n_classes``, the
-    confidence of a random guess.
+    (or of the total sample weight) can be rejected. The classifier rejects the possible
+    fraction that is nearest to ``rejection_rate``, or the smaller one of two equally
+    near fractions. Samples of the largest confidence are never rejected. If the nearest
+    fraction is zero, the threshold is half-way between the smallest confidence and
+    ``1 / n_classes``, the confidence of a random guess.
 
     With ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which
     accept fixed numbers of the n samples. A threshold passes the test if the upper
@@ -141,8 +141,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     part. If a threshold passes, its risk is added to the risk of the next test. The
     smallest threshold that passes is selected. If no threshold passes, ``fit`` warns
     and all samples are rejected. A target of 0.05 at the confidence level 0.95 requires
-    at least 59 samples. The result depends only on the order of the confidences, so an
-    increasing transformation of the confidences does not change the rejections.
+    at least 59 samples. The selection depends only on the order of the confidences, so
+    a strictly increasing transformation of the confidences does not change which
+    samples are rejected.
 
     The error rate is guaranteed for a frozen classifier if the samples passed to
     :meth:`fit` and later samples are drawn independently from the same distribution:

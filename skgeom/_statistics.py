@@ -89,8 +89,8 @@ class ClassStatistics:
         d). The array ``factors`` of shape (n_classes, r, n_features) contains
         :math:`A_i`; it is not copied if it is C-contiguous and of dtype float64. The
         objectives of :class:`SQFA` are equal for structured and full covariances up to
-        rounding. The filters agree to 1e-8 if SQFA is fitted with ``tol=1e-13``. See
-        the :ref:`user guide <structured>`.
+        rounding. Filters that agree to 1e-8 require a fit with ``tol=1e-13``. See the
+        :ref:`user guide <structured>`.
 
     Attributes
     ----------

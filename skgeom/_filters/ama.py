@@ -39,19 +39,20 @@ class AMAGauss(BaseFilters):
 
     AMA-Gauss learns linear filters for a quadratic classifier. It models the features
     of each class as Gaussian. The filters are the columns of F. They maximize the mean
-    log posterior of the correct class over the N samples,
+    log posterior of the correct class over the n samples,
 
     .. math::
 
-       \max_F \; \frac1N \sum_k \log p(y_k \mid F^\top x_k), \qquad
+       \max_F \; \frac1n \sum_k \log p(y_k \mid F^\top x_k), \qquad
        p(i \mid z) \propto \pi_i \,
        \mathcal{N}(z; F^\top \gamma_i, F^\top \Phi_i F + \sigma^2 I)
 
     with the class means :math:`\gamma_i`, the class covariances :math:`\Phi_i` and the
     prior probabilities :math:`\pi_i` (appendix E.2 of [1]_, after [2]_). The objective
     uses every sample and all classes together, whereas the objective of :class:`SQFA`
-    uses the class statistics of pairs of classes. The test accuracy of AMA-Gauss is
-    often slightly higher than that of SQFA, but AMA-Gauss is slower with many samples.
+    uses the class statistics of pairs of classes. The test accuracy of a quadratic
+    classifier is often slightly higher with the filters of AMA-Gauss than with the
+    filters of SQFA, but AMA-Gauss is slower with many samples.
 
     Parameters
     ----------
@@ -133,9 +134,9 @@ class AMAGauss(BaseFilters):
     There is no ``partial_fit``, because every iteration requires all samples, not only
     their statistics. Use a Dask array for data that do not fit into memory.
 
-    In [1]_, noise of variance :math:`\sigma^2` is added to the features, and
-    :math:`\sigma^2` to the covariances. AMAGauss, like the objective in the code of the
-    authors, adds :math:`\sigma^2` to the covariances only.
+    In [1]_, noise with the variance :math:`\sigma^2` is added to the features, and
+    :math:`\sigma^2` is added to the variances of the model. AMAGauss, like the
+    objective in the code of the authors, adds :math:`\sigma^2` to the variances only.
 
     References
     ----------

@@ -54,11 +54,11 @@ class SQFA(BaseFilters):
 
     with the distance d, the class means :math:`\gamma_i` and the class covariances
     :math:`\Phi_i` (equation 1 and section 4 of [1]_). The default distance is the
-    distance of the paper. Use ``distance="hellinger"`` to classify images or signals;
-    the user guide compares the distances. Unlike linear discriminant analysis, SQFA
-    uses differences between the class covariances as well as between the means, so
-    more than ``n_classes - 1`` features can be useful. Use a quadratic classifier for
-    the features.
+    distance of [1]_. Use ``distance="hellinger"`` to classify images or signals; the
+    user guide compares the distances. Unlike linear discriminant analysis, SQFA uses
+    differences between the class covariances as well as between the means, so more than
+    ``n_classes - 1`` features can be useful. Use a quadratic classifier for the
+    features.
 
     Parameters
     ----------
@@ -96,10 +96,12 @@ class SQFA(BaseFilters):
         unit norm are linearly dependent, the filters are optimized once more with
         ``"orthonormal"``.
     covariance_estimator : "auto", None, str or object, default="auto"
-        Estimator of the class covariances. ``"auto"`` shrinks the sample covariance S_k
-        of each class towards the within-class covariance W,
-        :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` on held-out
-        samples (see the user guide). None uses the sample covariances. The names
+        Estimator of the class covariances. ``"auto"`` shrinks the sample covariance
+        :math:`S_k` of class k towards the within-class covariance W,
+        :math:`(1 - \rho_k) S_k + \rho_k W`. The intensity :math:`\rho_k` is smaller for
+        classes with more samples. It is :math:`\rho` for a class with the mean number
+        of samples per class, and :math:`\rho` is selected on held-out samples (see the
+        user guide). None uses the sample covariances. The names
         ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"`` and ``"scm"`` select
         estimators of ``pyriemann.geometry.covariance``. An object must have a method
         ``fit(X)`` that sets ``covariance_``. The class means are always sample means.
@@ -137,7 +139,7 @@ class SQFA(BaseFilters):
         ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
         optimizer; see :func:`skgeom.optim.minimize`.
     max_iter : int, default=500
-        Maximum number of iterations of each run of the optimizer.
+        Maximum number of iterations of each stage of the optimization.
     tol : float, default=1e-6
         The optimization stops when ten successive iterations together increase the
         objective by at most ``tol`` times its value.
@@ -160,13 +162,14 @@ class SQFA(BaseFilters):
         mean of the entries of ``class_distances()`` above the diagonal, or of their
         squares. With more than 1,024 classes the mean is estimated from 524,288 pairs.
     statistics_ : ClassStatistics
-        Counts, means and covariances of the classes in the feature space. The
-        covariances are shrunk; ``regularization_`` is not added.
+        Counts, means and covariances of the classes in the feature space. If the
+        covariances are shrunk, the statistics contain the shrunk covariances.
+        ``regularization_`` is not added.
     regularization_ : float
         The selected or given value of :math:`\sigma^2`.
     shrinkage_ : float or None
-        The selected :math:`\rho`, the shrinkage of a class with a mean number of
-        samples. None if no :math:`\rho` was selected on held-out samples.
+        The selected :math:`\rho`. None if no :math:`\rho` was selected on held-out
+        samples.
     selection_rule_ : str
         Method that selected ``shrinkage_`` and ``regularization_``:
         ``"held-out log posterior"``; ``"given"``, if neither is automatic;

@@ -241,7 +241,7 @@ class KernelDiscriminantAnalysis(
     decision_means_ : ndarray of shape (n_classes, n_components)
         The class means used in predictions. If ``temperature`` is a number, they are
         equal to ``means_``. Otherwise they are ``means_`` shrunk towards zero, because
-        the classes are closer together in held-out samples.
+        the classes are closer together in held-out samples than in training samples.
     temperature_ : float
         The temperature T in the notes.
     regularization_ : float

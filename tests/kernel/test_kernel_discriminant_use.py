@@ -95,7 +95,7 @@ def test_indefinite_kernel(wine, solver, penalty):
         if penalty == "identity" and solver != "nystroem":
             assert np.isfinite(kda.fit(data, y).predict_proba(data)).all()
         else:
-            with pytest.raises(ValueError, match=r"negative eigenvalue .*another ker"):
+            with pytest.raises(ValueError, match=r"negative eigenvalue .*different ker"):
                 kda.fit(data, y)
 
 

@@ -58,7 +58,7 @@ def test_preimages_are_maxima(digits, rng):
 
 def test_errors(digits):
     X, y = digits
-    with pytest.raises(ValueError, match="kernel='rbf' only, not 'linear'"):
+    with pytest.raises(ValueError, match="only for kernel='rbf', not for 'linear'"):
         LandmarkKernelPCA(2, kernel="linear").fit(X, y).preimages(np.ones((1, 2)))
     with pytest.raises(ValueError, match="must have 2 columns"):
         LandmarkKernelPCA(2).fit(X, y).preimages(np.ones((1, 3)))
