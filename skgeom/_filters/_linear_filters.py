@@ -150,7 +150,9 @@ class BaseFilters(
 
         For the features ``Z = transform(X)``, the result is the projection of X onto
         the span of the filters: ``Z @ components_`` for orthonormal filters, and
-        ``Z @ pinv(components_).T`` in general.
+        ``Z @ pinv(components_).T`` in general. For centered X and principal axes as
+        filters, the result equals the inverse transform of principal component
+        analysis.
 
         Parameters
         ----------

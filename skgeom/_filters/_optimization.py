@@ -309,7 +309,10 @@ def _named(init, n_init, group, coordinates, size, regularization):
 
 
 def _discriminants(group, basis, size, regularization):
-    """Linear discriminants, with the largest ratios of between- to within-variance."""
+    """Linear discriminants: maximum ratios of between-class to within-class variance.
+
+    The columns are in descending order of the ratio.
+    """
     noise = regularization * np.eye(basis.shape[1])
     within = basis.T @ group.within @ basis
     between = basis.T @ group.total @ basis - within

@@ -215,9 +215,9 @@ class AMAGauss(BaseFilters):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. A Dask array is read once for the class
             statistics and for the samples of the automatic selection, at most 10,000.
-            It is then optimized by stochastic gradient ascent, which reads all blocks
-            in each epoch and makes one step per block. Sparse samples are converted to
-            dense blocks of rows.
+            The filters are then optimized by stochastic gradient ascent, which reads
+            all blocks in each epoch and makes one step per block. Sparse samples are
+            converted to dense blocks of rows.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
 

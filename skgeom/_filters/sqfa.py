@@ -101,14 +101,14 @@ class SQFA(BaseFilters):
         :math:`(1 - \rho_k) S_k + \rho_k W`. The intensity :math:`\rho_k` is smaller for
         classes with more samples. It is :math:`\rho` for a class with the mean number
         of samples per class, and :math:`\rho` is selected on held-out samples (see the
-        user guide). None uses the sample covariances. The names
-        ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"`` and ``"scm"`` select
-        estimators of ``pyriemann.geometry.covariance``. An object must have a method
-        ``fit(X)`` that sets ``covariance_``. The class means are always sample means.
-        With ``"auto"`` or None and fewer samples than features, the filters are
-        optimized in the span of the samples. With other estimators, the filters are
-        optimized in the space of all features, because the estimated covariances can
-        have variance outside of the span.
+        user guide). None uses the sample covariances. The names ``"cov"``, ``"lwf"``,
+        ``"mcd"``, ``"oas"``, ``"sch"`` and ``"scm"`` select estimators of
+        ``pyriemann.geometry.covariance``. An object must have a method ``fit(X)`` that
+        sets ``covariance_``. The class means are always sample means. With ``"auto"``
+        or None and fewer samples than features, the filters are optimized in the span
+        of the samples. With other estimators, the filters are optimized in the space of
+        all features, because the estimated covariances can have variance outside of the
+        span.
     class_weight : None, "balanced" or dict, default=None
         Weights w of the classes: the pair of classes i and j has the weight
         :math:`w_i w_j` in the mean distance. None and ``"balanced"`` weight all classes
@@ -173,10 +173,10 @@ class SQFA(BaseFilters):
     selection_rule_ : str
         Method that selected ``shrinkage_`` and ``regularization_``:
         ``"held-out log posterior"``; ``"given"``, if neither is automatic;
-        ``"sampling noise"``, if only the regularization is automatic and no samples can
-        be held out, such as for class statistics; or ``"closed form"``, if
-        :meth:`ClassStatistics.shrunk` shrinks the covariances because no samples can be
-        held out.
+        ``"sampling noise"``, if the covariances are not shrunk and the regularization
+        is an estimate of their sampling error, because no samples can be held out, such
+        as for class statistics; or ``"closed form"``, if :meth:`ClassStatistics.shrunk`
+        shrinks the covariances because no samples can be held out.
     selection_scores_ : dict of ndarrays or None
         ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
         ``"mean_log_posterior"`` of each candidate; None without held-out samples.
@@ -328,10 +328,11 @@ class SQFA(BaseFilters):
         The method updates the class statistics of all samples so far, which are kept
         in memory with one covariance for each class, and optimizes the filters again,
         starting from the last filters. No samples are held out: with the default
-        parameters, the regularization is the sampling noise of the class covariances,
-        and :meth:`ClassStatistics.shrunk` shrinks the covariances. After a call of
-        :meth:`fit` or :meth:`fit_statistics`, ``partial_fit`` starts from the filters
-        of that call, but uses the statistics of its own samples only.
+        parameters, the regularization is an estimate of the sampling error of the class
+        covariances, computed from the statistics, and :meth:`ClassStatistics.shrunk`
+        shrinks the covariances. After a call of :meth:`fit` or :meth:`fit_statistics`,
+        ``partial_fit`` starts from the filters of that call, but uses the statistics of
+        its own samples only.
 
         Parameters
         ----------
@@ -393,13 +394,13 @@ class SQFA(BaseFilters):
             be :ref:`structured <structured>`. A single ``ClassStatistics`` is not
             shrunk, and ``covariance_estimator`` is ignored: call
             ``statistics.shrunk()`` first if the covariances are estimated from few
-            samples. With ``regularization="auto"``, the regularization is then the
-            sampling noise of the class covariances. In a list, each element contains
-            the statistics of one fold, and shrinkage and regularization are selected as
-            in :meth:`fit`. Samples drawn from Gaussians with the moments of the
-            held-out fold replace the held-out samples. If the statistics have ``axes``,
-            the filters are optimized in the span of the axes, and are applied to all
-            features.
+            samples. With ``regularization="auto"``, the regularization is then an
+            estimate of the sampling error of the class covariances, computed from the
+            statistics. In a list, each element contains the statistics of one fold, and
+            shrinkage and regularization are selected as in :meth:`fit`, but random
+            samples of Gaussians with the moments of the held-out fold replace the
+            held-out samples. If the statistics have ``axes``, the filters are optimized
+            in the span of the axes, and are applied to all features.
 
         Returns
         -------

@@ -95,7 +95,7 @@ def test_indefinite_kernel(wine, solver, penalty):
         if penalty == "identity" and solver != "nystroem":
             assert np.isfinite(kda.fit(data, y).predict_proba(data)).all()
         else:
-            with pytest.raises(ValueError, match=r"negative eigenvalue .*different ker"):
+            with pytest.raises(ValueError, match=r"negative eigenvalue .*a different"):
                 kda.fit(data, y)
 
 
