@@ -69,13 +69,14 @@ def bayes_error(
 
        g_{ij}(x) = \log \frac{\pi_i \, \mathcal{N}(x; \mu_i, \Sigma_i)}
        {\pi_j \, \mathcal{N}(x; \mu_j, \Sigma_j)} < 0
-       \quad \text{for some } j \ne i.
+       \quad \text{for some } j \ne i,
 
     where :math:`\pi_i`, :math:`\mu_i` and :math:`\Sigma_i` are the prior probability,
-    the mean and the covariance of class i. Along a ray from the mean,
-    :math:`x = \mu_i + r \Sigma_i^{1/2} u` with a unit vector u, each :math:`g_{ij}` is
-    a quadratic function of r, and :math:`r^2` has a chi-squared distribution. The roots
-    of the quadratic functions therefore determine the error probability along the ray.
+    the mean and the covariance (with ``regularization``) of class i. Along a ray from
+    the mean, :math:`x = \mu_i + r \Sigma_i^{1/2} u` with a unit vector u, each
+    :math:`g_{ij}` is a quadratic function of r, and :math:`r^2` has a chi-squared
+    distribution. The roots of the quadratic functions therefore determine the error
+    probability along the ray.
     The mean over the directions u is computed numerically [1]_, with low-discrepancy
     directions, until its standard error is at most ``tol`` times the mean.
 

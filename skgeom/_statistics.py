@@ -220,8 +220,8 @@ class ClassStatistics:
     ):
         """Compute the statistics of labeled samples.
 
-        Sample covariances are computed in blocks of rows, so the method does not copy
-        all of X. Sums are computed in float64 for every dtype of X.
+        Sample covariances are computed in blocks of rows, so the only copy in memory is
+        one block. Sums are computed in float64 for every dtype of X.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class ClassStatistics:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
             excludes it. If the samples of a class differ, their weights must add up to
-            more than 1, at the latest when ``covariances`` is used.
+            more than 1; otherwise the attribute ``covariances`` raises a ValueError.
         n_axes : int, default=None
             If given, the statistics of the coordinates in this number of leading
             principal axes are computed, as in :meth:`from_blocks`.
@@ -694,8 +694,8 @@ class ClassStatistics:
             Labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples. If the samples of a class differ, their weights,
-            including earlier samples, must add up to more than 1 when ``covariances``
-            is used.
+            including earlier samples, must add up to more than 1; otherwise the
+            attribute ``covariances`` raises a ValueError.
 
         Returns
         -------

@@ -54,7 +54,7 @@ def input_hessian(
     curvature="hessian",
     derivatives="auto",
 ):
-    r"""Compute the mean Hessian of a classifier's cross-entropy in its inputs.
+    r"""Compute the mean Hessian of the cross-entropy with respect to the samples.
 
     .. math::
 
@@ -62,13 +62,14 @@ def input_hessian(
          = \frac1n \sum_i \Bigl( J_i^\top (\operatorname{diag} p_i - p_i p_i^\top) J_i
            + \sum_k (p_{ik} - [y_i = k]) \nabla^2 z_k(x_i) \Bigr)
 
-    For sample i, :math:`J_i` is the Jacobian of the logits z with respect to the
-    features, and :math:`p_i` is the vector of the class probabilities. H generalizes
-    equation 3 of [1]_ to any number of classes and is averaged over the samples. The
-    first term is the Gauss-Newton matrix. The second term is zero if the logits are
-    piecewise linear, as in a ReLU network. With two classes and piecewise linear
-    logits, H is the mean of :math:`p (1 - p) g g^\top` with the gradient g of the
-    logit, and does not depend on the labels.
+    For sample i, :math:`J_i` is the Jacobian of the logits z of the classifier with
+    respect to the features, and :math:`p_i` is the vector of the class probabilities;
+    :math:`[y_i = k]` is 1 if k is the class of the sample, and 0 otherwise. H
+    generalizes equation 3 of [1]_ to any number of classes and is averaged over the
+    samples. The first term is the Gauss-Newton matrix. The second term is zero if the
+    logits are piecewise linear, as in a ReLU network. With two classes and piecewise
+    linear logits, H is the mean of :math:`p (1 - p) g g^\top` with the gradient g of
+    the logit, and does not depend on the labels.
 
     All terms are computed from logits, so they are precise also for probabilities close
     to zero or one.
@@ -77,8 +78,7 @@ def input_hessian(
     ----------
     estimator : estimator or callable
         A fitted classifier, a function or a PyTorch module. Formulas for the Hessian
-        are available for
-        :class:`~sklearn.neural_network.MLPClassifier`,
+        are available for :class:`~sklearn.neural_network.MLPClassifier`,
         :class:`~sklearn.linear_model.LogisticRegression`,
         :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`,
         :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`,
