@@ -100,8 +100,8 @@ def minimize(
     at most ``tol * abs(cost)``, when the norm of the gradient is at most ``tol`` times
     its initial norm, when the optimizer makes no further progress, or after
     ``max_iter`` iterations. The stopping rules are relative: they do not change if the
-    cost is multiplied by a positive constant. The function has no time limit, prints
-    nothing, and draws no random numbers.
+    cost is multiplied by a positive constant. If ``optimizer`` is a name, there is no
+    time limit, and nothing is printed. The function draws no random numbers.
 
     Parameters
     ----------
