@@ -354,8 +354,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         """
         if self.covariance_estimator is not None:
             raise ValueError(
-                "partial_fit needs sample covariances, covariance_estimator=None, but "
-                f"covariance_estimator={self.covariance_estimator!r}."
+                "partial_fit needs sample covariances, but covariance_estimator="
+                f"{self.covariance_estimator!r}. Use covariance_estimator=None."
             )
         first = not hasattr(self, "statistics_")
         X, y = self._validated(X, y, reset=first)

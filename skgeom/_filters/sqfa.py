@@ -359,8 +359,8 @@ class SQFA(BaseFilters):
         """
         if self._class_estimator is not None:
             raise ValueError(
-                "partial_fit needs sample covariances, covariance_estimator='auto' or "
-                f"None, but covariance_estimator={self.covariance_estimator!r}."
+                "partial_fit needs sample covariances, but covariance_estimator="
+                f"{self.covariance_estimator!r}. Use 'auto' or None."
             )
         first = not hasattr(self, "components_")
         before = getattr(self, "_streamed", None)
@@ -417,9 +417,9 @@ class SQFA(BaseFilters):
         is_list = isinstance(statistics, list | tuple)
         if is_list and len(statistics) < 2:
             raise ValueError(
-                f"statistics is a list of {len(statistics)} statistics, but each is a "
-                "fold, and a selection needs two folds or more. Use at least 2, or one "
-                "ClassStatistics without a list."
+                f"statistics is a list with {len(statistics)} elements, but each "
+                "element is one fold, and the selection needs at least two folds. Pass "
+                "at least two elements, or one ClassStatistics instead of a list."
             )
         parts = list(map(checked_statistics, statistics if is_list else [statistics]))
         parts = [part for part in parts if len(part.classes)] or parts[:1]
@@ -644,7 +644,7 @@ def _mean_distance(
         means = np.zeros(covariances.shape[:2])
     elif statistics.means is None:
         raise ValueError(
-            "SQFA compares means and covariances, but these statistics have second "
+            "SQFA requires means and covariances, but the statistics contain second "
             "moments only. Use SecondMomentSQFA, or create statistics with "
             "ClassStatistics(classes, counts, means, covariances)."
         )

@@ -565,7 +565,7 @@ def _errors_explained(name):
 
 
 def check_logits(function, X, n_classes, name):
-    """Raise ValueError unless a function returns logits of samples, row by row."""
+    """Raise ValueError unless each row of X is mapped to logits independently."""
 
     @_errors_explained(name)
     def values_of(X):

@@ -26,8 +26,8 @@ _LIMITS = {
     "max_cost_evaluations": 5000,
 }
 
-# Iterations without progress after which rounding hides any further progress
-# (benchmarks/bench_optimizers.py).
+# The optimizer stops after this number of iterations without progress, because further
+# progress would be hidden by rounding errors (benchmarks/bench_optimizers.py).
 _PATIENCE = 5
 
 # Largest ratio of the length of the quasi-Newton direction to the length of the

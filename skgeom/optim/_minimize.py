@@ -184,7 +184,7 @@ def minimize(
 
 
 def _make_optimizer(optimizer):
-    """An optimizer without limits of its own, unless it is the user's instance."""
+    """The given instance, or a new optimizer without limits for a name."""
     if isinstance(optimizer, RiemannianLBFGS) or _is_of_pymanopt(optimizer):
         return optimizer
     if optimizer not in OPTIMIZERS:
