@@ -239,7 +239,7 @@ def test_a_class_in_one_summary_only(rng):
 @pytest.mark.parametrize("n_parts", [0, 1])
 def test_few_summaries(n_parts):
     parts = [ClassStatistics([0, 1], [9, 9], np.eye(2), [np.eye(2)] * 2)] * n_parts
-    with pytest.raises(ValueError, match=f"a list of {n_parts} .* Use at least 2"):
+    with pytest.raises(ValueError, match=f"a list with {n_parts} .* at least two"):
         SQFA(2).fit_statistics(parts)
 
 
