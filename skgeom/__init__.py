@@ -57,7 +57,7 @@ _SUBMODULES = ["baselines", "datasets", "geometry", "objectives", "optim", "plot
 
 
 def __getattr__(name):
-    """Import the other public modules at their first use."""
+    """Import a public submodule when it is first used."""
     if name in _SUBMODULES:
         return import_module(f"skgeom.{name}")
     raise AttributeError(f"module 'skgeom' has no attribute {name!r}")

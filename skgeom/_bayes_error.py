@@ -16,8 +16,9 @@ from skgeom.utils.array_api import to_numpy
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.validation import check_priors, check_two_classes, warn_user
 
-# Sets of directions, each shifted at random, whose scatter is the standard error; and
-# directions of a set, at first and at most. Compared in benchmarks/bench_gaussian.py.
+# Number of randomly shifted sets of directions, whose scatter determines the standard
+# error, and the first and the largest number of directions of a set
+# (benchmarks/bench_gaussian.py).
 _N_SHIFTS = 16
 _FIRST, _MOST = 256, 2**15
 
@@ -31,11 +32,12 @@ class BayesError:
     value : float
         The error probability of the optimal classifier.
     standard_error : float
-        Standard error of ``value``; zero for one feature, where the value is exact.
+        Standard error of ``value``; zero for one feature, because the value is exact.
     by_class : ndarray of shape (n_classes,)
         The error probability for samples of each class.
     lower, upper : float
-        Bounds of the value by the Bhattacharyya coefficients of the pairs of classes.
+        Bounds of the error probability, computed from the Bhattacharyya coefficients of
+        the pairs of classes.
     """
 
     value: float
@@ -60,35 +62,42 @@ def bayes_error(
 ):
     r"""Compute the Bayes error of Gaussian classes with given statistics.
 
-    A sample of class i is misclassified if the posterior of a different class is
-    larger,
+    The Bayes error is the error probability of the optimal classifier. This classifier
+    misclassifies a sample x of class i if the posterior of a different class is larger,
 
     .. math::
 
        g_{ij}(x) = \log \frac{\pi_i \, \mathcal{N}(x; \mu_i, \Sigma_i)}
        {\pi_j \, \mathcal{N}(x; \mu_j, \Sigma_j)} < 0
-       \quad \text{for some } j \ne i.
+       \quad \text{for some } j \ne i,
 
-    Along a ray from the mean, :math:`x = \mu_i + r \Sigma_i^{1/2} u` with a unit vector
-    u, each :math:`g_{ij}` is a quadratic in r, and :math:`r^2` has the chi-squared
-    distribution. The roots therefore determine the probability of an error along the
-    ray. Only the mean over the directions u is computed numerically [1]_, from
-    low-discrepancy directions, until its standard error is small.
+    where :math:`\pi_i`, :math:`\mu_i` and :math:`\Sigma_i` are the prior probability,
+    the mean and the covariance (with ``regularization``) of class i. Along a ray from
+    the mean, :math:`x = \mu_i + r \Sigma_i^{1/2} u` with a unit vector u, each
+    :math:`g_{ij}` is a quadratic function of r, and :math:`r^2` has a chi-squared
+    distribution. The roots of the quadratic functions therefore determine the error
+    probability along the ray.
+    The mean over the directions u is computed numerically [1]_, with low-discrepancy
+    directions, until its standard error is at most ``tol`` times the mean.
 
     Parameters
     ----------
     statistics : ClassStatistics
-        Counts, means and covariances of at least two classes.
-        ``statistics.project(components)`` returns the statistics of features.
+        Counts, means and covariances of at least two classes. To compute the Bayes
+        error of the features of a fitted filter estimator, pass
+        ``statistics.project(components_)``.
     regularization : float, default=0.0
-        Variance that is added to each feature, in squared units of the features.
+        Variance that is added to the variance of each feature, in squared units of the
+        features.
     priors : None, "empirical", "uniform" or array-like, default=None
-        Probabilities of the classes, of shape (n_classes,); None and ``"empirical"``
-        are the proportions of the counts.
+        Prior probabilities of the classes. None and ``"empirical"`` are proportional to
+        the counts; ``"uniform"`` is equal for all classes. An array has the shape
+        (n_classes,).
     tol : float, default=0.01
-        Relative standard error of the value at which the computation stops.
+        The computation stops when the standard error is at most ``tol`` times the Bayes
+        error.
     random_state : int, RandomState instance or None, default=0
-        Seed of the shifts of the directions.
+        Seed of the random shifts of the low-discrepancy directions.
 
     Returns
     -------
@@ -99,27 +108,29 @@ def bayes_error(
     Raises
     ------
     ValueError
-        If there is one class only, if a covariance is singular, or if ``statistics``
-        contains second moments only.
+        If there is only one class, if a covariance is singular, if ``priors`` are
+        malformed, or if ``statistics`` contains second moments only.
 
     Warns
     -----
     ConvergenceWarning
-        If the tolerance is not reached.
+        If the tolerance is not reached with the largest number of directions.
 
     See Also
     --------
-    SQFA : Filters that separate the classes.
-    GaussianClassifier : The classifier that attains the Bayes error.
+    SQFA : Learns filters that separate Gaussian classes.
+    GaussianClassifier : The optimal classifier if its statistics are exact.
 
     Notes
     -----
-    The bounds follow from the pairs of classes. With the Bhattacharyya coefficient
-    :math:`\rho_{ij}`, the overlap :math:`\int \min(\pi_i p_i, \pi_j p_j)` is at most
+    The bounds are computed from the overlaps :math:`\int \min(\pi_i p_i, \pi_j p_j)` of
+    all pairs of classes with the densities :math:`p_i` and :math:`p_j`. With the
+    Bhattacharyya coefficient :math:`\rho_{ij}`, an overlap is at most
     :math:`\sqrt{\pi_i \pi_j} \rho_{ij}`, and at least
     :math:`\frac12 (s - \sqrt{s^2 - 4 \pi_i \pi_j \rho_{ij}^2})` with
     :math:`s = \pi_i + \pi_j` [2]_. The Bayes error of c classes is at most the sum of
-    the overlaps of all pairs, and at least 2 / c times that sum.
+    the overlaps of all pairs, and at least 2 / c times this sum. It is also at most
+    :math:`1 - \max_i \pi_i`.
 
     References
     ----------
@@ -130,8 +141,9 @@ def bayes_error(
 
     Examples
     --------
-    The means of two classes differ by two standard deviations, so the error is
-    :math:`\Phi(-1)`:
+    The means of two classes with equal variances differ by two standard deviations, so
+    the Bayes error is :math:`\Phi(-1)` with the standard normal distribution function
+    :math:`\Phi`:
 
     >>> import numpy as np
     >>> from skgeom import ClassStatistics, bayes_error
@@ -146,8 +158,8 @@ def bayes_error(
     check_two_classes(statistics.classes, "bayes_error", "statistics")
     if statistics.means is None:
         raise ValueError(
-            "statistics holds second moments only, but the error needs the means and "
-            "covariances of the classes."
+            "statistics contains second moments only, but bayes_error needs means and "
+            "covariances."
         )
     statistics = statistics.__sklearn_array_api_convert__(to_numpy)
     priors = check_priors(priors, statistics.counts)
@@ -172,12 +184,12 @@ def _factor(label, covariance):
     except np.linalg.LinAlgError:
         raise ValueError(
             f"The covariance of class {label} is singular. Set regularization > 0, or "
-            "project the statistics on fewer features."
+            "project the statistics onto fewer features."
         ) from None
 
 
 def _mean_over_directions(means, factors, priors, tol, rng):
-    """Errors by class, and the standard error of their mean by the priors."""
+    """Errors of the classes, and the standard error of their prior-weighted mean."""
     order = means.shape[1]
     gaussians = means, factors, np.linalg.inv(factors)
     if order == 1:
@@ -190,7 +202,7 @@ def _mean_over_directions(means, factors, priors, tol, rng):
         points = sequence.random(n_more)
         for k, shift in enumerate(shifts):
             new = _errors(gaussians, priors, _directions(points, shift))
-            # A running mean over the directions so far.
+            # Update the mean over the directions so far.
             errors[k] += (new - errors[k]) * n_more / (count + n_more)
         count += n_more
         values = errors @ priors
@@ -200,8 +212,8 @@ def _mean_over_directions(means, factors, priors, tol, rng):
         if count >= _MOST:
             warn_user(
                 f"The Bayes error {values.mean():.3g} has a standard error of "
-                f"{deviation:.2g} after {count * _N_SHIFTS} directions. Increase tol "
-                "if that is enough; errors close to zero come from few directions.",
+                f"{deviation:.2g} after {count * _N_SHIFTS} directions, which exceeds "
+                f"tol={tol:g} times the error. Increase tol if this is precise enough.",
                 ConvergenceWarning,
             )
             break
@@ -210,7 +222,7 @@ def _mean_over_directions(means, factors, priors, tol, rng):
 
 
 def _directions(points, shift):
-    """Unit vectors, and their opposites, by points of the unit cube."""
+    """Unit vectors and their negatives, from points of the unit cube."""
     inside = np.clip((points + shift) % 1, 1e-12, 1 - 1e-12)
     normal = ndtri(inside)
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
@@ -230,7 +242,7 @@ def _errors(gaussians, priors, directions):
 def _probabilities(i, means, factors, whiteners, priors, directions):
     """Probability of an error of class i along each direction."""
     others = np.delete(np.arange(len(means)), i)
-    # g(r) = k + b r + a r^2, equation of the docstring in coordinates white for class j
+    # g(r) = k + b r + a r^2, in coordinates in which class j is white.
     to_white = whiteners[others]
     along = (to_white @ factors[i]) @ directions.T
     offsets = to_white @ (means[i] - means[others])[:, :, None]
@@ -239,26 +251,26 @@ def _probabilities(i, means, factors, whiteners, priors, directions):
     k = (k + (offsets**2).sum(axis=(1, 2)) / 2)[:, None]
     b = (along * offsets).sum(axis=1)
     a = ((along**2).sum(axis=1) - 1) / 2
-    # Equal covariances make it linear; rounding must not bend it.
+    # For equal covariances, g is linear: remove curvature that is a rounding error.
     a[np.abs(a) < 100 * len(factors[i]) * np.finfo(float).eps] = 0
     return _probability_of_any(*_intervals(a, b, k, others < i), len(factors[i]))
 
 
 def _intervals(a, b, k, loses_ties):
-    """Where each quadratic is negative: within an interval, or outside of one.
+    """Intervals inside or outside of which each quadratic function is negative.
 
-    Returns the ends of the intervals, and whether it is negative inside.
+    Returns the ends of the intervals, and whether the function is negative inside.
     """
     discriminants = b**2 - 4 * a * k
     roots = np.sqrt(np.maximum(discriminants, 0))
     q = -(b + np.copysign(roots, b)) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = q / a, k / q
-    # Without a second term for the sum, zero is a root twice.
+    # If q is zero, both roots are zero.
     first, second = np.where(q == 0, 0, first), np.where(q == 0, 0, second)
     low, high = np.minimum(first, second), np.maximum(first, second)
     inside = a >= 0
-    # Without a root, the constant or the curvature determines the sign.
+    # Without real roots, the constant or the curvature determines the sign.
     constant = (discriminants < 0) | ((a == 0) & (b == 0))
     negative = np.where((a == 0) & (k == 0), loses_ties[:, None], (k < 0) | (a < 0))
     low = np.where(constant, np.where(negative, -np.inf, np.inf), low)
@@ -267,19 +279,19 @@ def _intervals(a, b, k, loses_ties):
 
 
 def _probability_of_any(low, high, inside, order):
-    """Probability that r is in any of the intervals, or outside of any, by column."""
+    """Probability that any of the functions is negative at r, for each column."""
 
     def above(r):
         return gammaincc(order / 2, np.maximum(r, 0) ** 2 / 2)
 
-    # If no quadratic is negative outside, there are only these two ends.
+    # Functions that are negative outside of an interval: below start and above end.
     start = np.where(inside, -np.inf, low).max(axis=0)
     end = np.where(inside, np.inf, high).min(axis=0)
     outside = gammainc(order / 2, np.maximum(start, 0) ** 2 / 2) + above(end)
     empty = (end <= np.maximum(start, 0)) | (outside >= 1)
     low = np.where(inside, np.clip(low, start, end), end)
     high = np.where(inside, np.clip(high, start, end), end)
-    # Union of intervals in ascending order: each adds its part beyond earlier ones.
+    # Union of intervals in ascending order: each adds the part after earlier intervals.
     by_start = np.argsort(low, axis=0)
     starts = above(np.take_along_axis(low, by_start, axis=0))
     ends = above(np.take_along_axis(high, by_start, axis=0))
@@ -290,12 +302,12 @@ def _probability_of_any(low, high, inside, order):
 
 
 def _bracket(means, covariances, priors):
-    """Bounds of the Bayes error by the overlaps of the pairs."""
+    """Bounds of the Bayes error, from the overlaps of the pairs of classes."""
     i, j = np.triu_indices(len(means), 1)
     distances, _ = DISTANCES["bhattacharyya"](means, covariances).pairs(i, j)
     product = priors[i] * priors[j] * np.exp(-2 * distances)
     total = priors[i] + priors[j]
-    # total / 2 - root / 2, without the loss of digits of the difference
+    # Equals (total - root) / 2, without the cancellation in the difference.
     least = 2 * product / (total + np.sqrt(np.maximum(total**2 - 4 * product, 0)))
     upper = min(np.sqrt(product).sum(), 1 - priors.max())
     return float(2 / len(means) * least.sum()), float(upper)

@@ -1,4 +1,4 @@
-"""Scores of classifiers whose predictions require the domain of each sample."""
+"""Scorer for classifiers whose predictions require the domain of each sample."""
 
 from copy import copy
 from functools import partial
@@ -10,29 +10,30 @@ from sklearn.utils.metadata_routing import MetadataRequest
 def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **kwargs):
     """Make a scorer that passes the domain of each sample to the predictions.
 
-    The scorers of scikit-learn do not pass metadata to ``predict``. This scorer passes
-    the domain, in ``cross_validate``, ``cross_val_score`` and ``GridSearchCV`` with
-    metadata routing enabled.
+    The scorers of scikit-learn do not pass metadata to ``predict``. Use this scorer in
+    ``cross_validate``, ``cross_val_score`` and ``GridSearchCV`` to pass the domain.
+    Enable metadata routing first.
 
     Parameters
     ----------
     score_func : callable
-        Function of true labels and predictions, such as
-        :func:`sklearn.metrics.cohen_kappa_score`; larger is better.
+        Function of the true labels and the predictions, such as
+        :func:`sklearn.metrics.cohen_kappa_score`. Larger values must be better.
     response_method : {"predict", "predict_proba", "decision_function"}, \
             default="predict"
-        Method whose results are the predictions. For two classes, ``score_func``
-        receives the probability of the second class, as for ``roc_auc_score``.
+        Method of the estimator that returns the predictions. With ``"predict_proba"``
+        and two classes, ``score_func`` receives only the probability of the second
+        class, as ``roc_auc_score`` requires.
     adapt : bool, default=False
-        Whether to adapt a copy of the estimator first, by its method ``adapt``, to the
-        scored samples without their labels.
+        Whether to call the method ``adapt`` of a copy of the estimator before the
+        predictions, with the scored samples and without their labels.
     **kwargs : dict
-        Further arguments of ``score_func``.
+        Additional arguments of ``score_func``.
 
     Returns
     -------
     scorer : callable
-        Function ``scorer(estimator, X, y, domain=None)``, which requests the metadata
+        Function ``scorer(estimator, X, y, domain=None)``. It requests the metadata
         ``domain``.
 
     Raises
@@ -40,8 +41,8 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
     TypeError
         If ``score_func`` is not callable.
     ValueError
-        If ``response_method`` is unknown. The scorer raises a ValueError if ``adapt``
-        is True and the estimator has no method ``adapt``.
+        If ``response_method`` is unknown. The returned scorer also raises a ValueError
+        if ``adapt`` is True and the estimator has no method ``adapt``.
 
     See Also
     --------
@@ -49,7 +50,7 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
 
     Examples
     --------
-    Cohen's kappa on subjects that are held out, with adaptation:
+    Compute Cohen's kappa on held-out subjects, with adaptation to each subject:
 
     >>> import numpy as np
     >>> import sklearn
@@ -90,7 +91,7 @@ class _DomainScorer:
 
     def __call__(self, estimator, X, y, domain=None):
         metadata = {} if domain is None else {"domain": domain}
-        estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
+        estimator = getattr(estimator, "best_estimator_", estimator)  # grid search
         if self.adapt:
             if not hasattr(estimator, "adapt"):
                 raise ValueError(
@@ -106,7 +107,7 @@ class _DomainScorer:
         return self.score_func(y, predictions)
 
     def get_metadata_routing(self):
-        """Return the request of ``domain`` by the scorer."""
+        """Return the metadata request of the scorer for ``domain``."""
         requests = MetadataRequest(owner=self)
         requests.score.add_request(param="domain", alias=True)
         return requests

@@ -1,4 +1,4 @@
-"""Discriminant analysis by Gaussian classes, from samples or from their statistics."""
+"""Discriminant analysis with Gaussian classes, from samples or class statistics."""
 
 from copy import copy
 from numbers import Real
@@ -30,7 +30,7 @@ from skgeom.utils.array_api import (
     like,
     move_attributes,
     namespace,
-    on_host,
+    on_cpu,
     to_numpy,
 )
 from skgeom.utils.estimator import (
@@ -52,10 +52,11 @@ from skgeom.utils.validation import (
 class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     r"""Quadratic or linear discriminant analysis, from samples or class statistics.
 
-    The classes are Gaussian [1]_. With ``covariance="full"``, each class has its own
-    covariance :math:`\Phi_k`, as in quadratic discriminant analysis (QDA); with
-    ``"shared"``, all classes have the pooled within-class covariance, as in linear
-    discriminant analysis (LDA):
+    The model describes each class as a Gaussian [1]_. With ``covariance="full"``, class
+    k has its own covariance :math:`\Phi_k`, as in quadratic discriminant analysis
+    (QDA). With ``"shared"``, all classes have the pooled within-class covariance, as in
+    linear discriminant analysis (LDA). With the class means :math:`\gamma_k` and the
+    prior probabilities :math:`\pi_k`, the logarithms of the posterior probabilities are
 
     .. math::
 
@@ -65,9 +66,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     The classifier requires only the counts, means and covariances of the classes. It
     can be fitted to samples, to weighted samples, to a sequence of batches, or to a
-    :class:`ClassStatistics`. The test for singular covariances uses features in units
-    of their standard deviations, so the units of X do not matter, unless a variance is
-    added.
+    :class:`ClassStatistics`.
 
     Parameters
     ----------
@@ -75,16 +74,17 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Whether each class has its own covariance, or all classes share one covariance.
     regularization : "auto" or float, default="auto"
         A number is the variance :math:`\sigma^2`, in squared units of X, that is added
-        to all variances. ``"auto"`` adds nothing and shrinks the covariances, as
-        described in the notes, unless ``covariance_estimator`` is given.
+        to the variances of all features; the covariances are not shrunk. With
+        ``"auto"``, :math:`\sigma^2` is 0, and the covariances are shrunk as described
+        in the notes, unless ``covariance_estimator`` is given.
     covariance_estimator : None, str, or object, default=None
-        How :meth:`fit` estimates the covariance of a class, as in
-        :meth:`ClassStatistics.from_data`; None is the sample covariance.
+        Estimator of the class covariances in :meth:`fit`, as in
+        :meth:`ClassStatistics.from_data`. None uses the sample covariances.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
-        Probabilities of the classes, in the order of ``classes_``. None uses the
-        proportions of the classes in training.
+        Prior probabilities of the classes, in the order of ``classes_``. None uses the
+        proportions of the classes in the training data.
     verbose : int, default=0
-        If positive, a fit prints ``shrinkage_``, ``prior_samples_`` and
+        If positive, the fit methods print ``shrinkage_``, ``prior_samples_`` and
         ``diagonal_shrinkage_``.
 
     Attributes
@@ -92,27 +92,28 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     priors_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
+        Prior probabilities of the classes.
     regularization_ : float
-        The variance that was added: 0 for ``"auto"``.
+        The variance :math:`\sigma^2` that is added: 0 for ``"auto"``.
     shrinkage_ : ndarray of shape (n_classes,)
         The intensity :math:`\rho_k` with which the covariance of each class of
-        ``statistics_`` is shrunk: 0 for a number as ``regularization``, and 1 for
-        ``covariance="shared"``.
+        ``statistics_`` is shrunk towards the pooled covariance: 1 for
+        ``covariance="shared"``, and 0 if the covariances are not shrunk.
     diagonal_shrinkage_ : float
-        The intensity :math:`\lambda` with which the pooled covariance is shrunk.
+        The intensity :math:`\lambda` with which the pooled covariance is shrunk towards
+        its diagonal.
     shrinkage_selection_ : {"held-out", "closed-form", "none"}
         Method that selected ``shrinkage_``.
     prior_samples_ : float or None
-        The number q of prior samples per feature that :meth:`fit` selected; None if
-        nothing was held out.
+        The number q of prior samples per feature that :meth:`fit` selected on held-out
+        samples; None without held-out samples.
     selection_scores_ : dict of ndarrays or None
         ``"prior_samples"`` and ``"brier_score"`` of each candidate for q. The Brier
-        score is the mean of the squared errors of the posteriors, summed over the
-        classes, at the best temperature, or NaN if a covariance is singular. None if
-        nothing was held out.
+        score is the mean over samples of the squared errors of the posteriors, summed
+        over the classes, at the best temperature. It is NaN if a covariance is
+        singular. None without held-out samples.
     statistics_ : ClassStatistics
-        Counts, means and covariances of the classes.
+        Counts, means and covariances of the classes, before shrinkage.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -120,9 +121,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    SQFA : Filters for which the class distributions differ most.
+    SQFA : Learns filters that maximize the distances between Gaussian classes.
     sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : Quadratic discriminant
-        analysis from samples.
+        analysis in scikit-learn, fitted to samples only.
 
     Notes
     -----
@@ -133,36 +134,44 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
        (1 - \rho_k) S_k + \rho_k R, \qquad \rho_k = \frac{q n}{n_k - 1 + q n}, \qquad
        R = (1 - \lambda) W + \lambda \operatorname{diag}(W),
 
-    where W is the pooled within-class covariance of n features, or of the span of the
-    samples if the span has fewer dimensions. R counts as q n samples in addition to the
-    :math:`n_k` samples of the class. :math:`\lambda` is the closed-form intensity for
-    correlation matrices [2]_, and q is selected from 0, 0.3, 1, 3, 10 and infinity:
-    :meth:`fit` computes the posteriors of held-out samples in five folds, or in fewer
-    folds if these hold out 500 samples, and selects the largest q whose Brier score, at
-    the best temperature, is within one standard error of the best score. Equal samples
-    count once in :math:`n_k`. The result does not depend on the units of the features,
-    the order of the samples, or a common factor of all sample weights. (For more than
-    10,000 samples, a subset of 10,000 samples is used. It depends on the values of X
-    and not on the order of the samples.) :meth:`fit_statistics` and :meth:`partial_fit`
-    use the closed form of :meth:`ClassStatistics.shrunk` for :math:`\rho_k`, in
-    coordinates in which R is the identity, because there are no held-out samples.
-    After :meth:`fit`, :meth:`partial_fit` keeps the selected q, and uses the closed
-    form only if a covariance is singular with the selected q.
+    where :math:`S_k` is the sample covariance of the class and W is the pooled
+    within-class covariance of n features. If the span of the samples has fewer
+    dimensions than there are features, n is the number of these dimensions. R has the
+    weight of q n samples in addition to the :math:`n_k` samples of the class. Equal
+    samples count once in :math:`n_k`.
+
+    The intensity :math:`\lambda` is the closed-form intensity for correlation matrices
+    [2]_. :meth:`fit` selects q from 0, 0.3, 1, 3, 10 and infinity. It computes the
+    posteriors of held-out samples in five folds, or in fewer folds if these hold out
+    500 samples, and selects the largest q whose Brier score is within one standard
+    error of the best score. Before the Brier score is computed, the log densities are
+    divided by a temperature of 1, 4 or 16, whichever leads to the best score. If there
+    are more than 10,000 samples, the held-out samples are taken from a subset of 10,000
+    samples, which depends on the values of X. The result does not depend on the units
+    of the features, on the order of the samples, or on a common factor of all sample
+    weights.
+
+    :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
+    compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
+    coordinates in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps
+    the selected q, and uses the closed form only if a covariance is singular with this
+    q.
 
     Features that are constant, or linear combinations of other features in all
-    samples, contain no additional information about the class. If no variance is added,
-    the Gaussians are defined in the span of the samples, and :meth:`score_samples`
-    returns the logarithm of the density in this span. A within-class variance is
-    treated as zero if it is not larger than the rounding error of numbers of the size
-    of the class mean or of the total standard deviation.
+    samples, contain no additional information about the class. If :math:`\sigma^2` is
+    0, the Gaussians are defined in the span of the samples, :meth:`score_samples`
+    returns the logarithm of the density in this span, and the test for singular
+    covariances does not depend on the units of the features. A within-class standard
+    deviation is treated as zero if it is not larger than the rounding error of numbers
+    of the magnitude of the class mean or of the total standard deviation.
 
     A feature that is constant within class k and varies in other classes has variance
     :math:`\rho_k R_{jj}` in class k. :math:`R_{jj}` is small if the feature rarely
-    varies, for example a flag that is set in two samples of one class. Then a sample of
-    class k in which the flag is set can have a posterior near 1 for the wrong class,
-    and the selected q can be larger for all classes. There is no warning, because some
-    pixels of images also have small variances. Remove rare flags, or use a positive
-    ``regularization``.
+    varies, for example a binary feature that is 1 in two samples of one class only. A
+    sample of class k in which this feature is 1 can then have a posterior near 1 for
+    the wrong class, and the selected q can be larger. There is no warning, because
+    small variances are common, for example in pixels of images. Remove features that
+    rarely vary, or use a positive ``regularization``.
 
     References
     ----------
@@ -182,7 +191,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     >>> bool(model.score(X, y) > 0.96)
     True
 
-    A classifier that is fitted without all samples in memory:
+    Fit a classifier to class statistics, without having all samples in memory:
 
     >>> from skgeom import ClassStatistics
     >>> blocks = ((X[i : i + 300], y[i : i + 300]) for i in range(0, len(X), 300))
@@ -231,7 +240,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Classes of the samples, at least two.
+            Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; a weight of 2 counts a sample twice. The weights
             of each class must add up to more than 1 if its samples differ.
@@ -244,9 +253,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the data are malformed, if there is one class only, if no feature varies,
-            or if a covariance is singular and ``regularization`` is zero; the message
-            names the class.
+            If the data are malformed, if there is only one class, if no feature varies
+            and ``regularization`` is not positive, or if a class covariance is singular
+            and neither ``regularization`` nor shrinkage makes it regular.
         """
         X, y = self._validated(X, y, reset=True)
         estimator = self.covariance_estimator
@@ -262,14 +271,16 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     @estimator_method
     def fit_statistics(self, statistics):
-        """Fit the Gaussians to the statistics of the classes.
+        """Fit the Gaussians to class statistics.
 
         Parameters
         ----------
         statistics : ClassStatistics
-            Counts, means and covariances. If they have ``axes``, the features are
-            ``X @ statistics.axes.T``; ``statistics.project(sqfa.components_)``
-            returns statistics of filter outputs.
+            Counts, means and covariances of at least two classes. If the statistics
+            have ``axes``, the features of the classifier are
+            ``X @ statistics.axes.T``. The method
+            ``statistics.project(sqfa.components_)`` returns the statistics of filter
+            outputs.
 
         Returns
         -------
@@ -281,18 +292,19 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         TypeError
             If ``statistics`` is not a :class:`ClassStatistics`.
         ValueError
-            If there is one class only, if ``statistics`` has second moments only, if no
-            feature varies, or if a covariance is singular and ``regularization`` is
-            zero; the message names the class.
+            If there is only one class, if ``statistics`` contains second moments only,
+            if no feature varies and ``regularization`` is not positive, or if a class
+            covariance is singular and neither ``regularization`` nor shrinkage makes it
+            regular.
         """
         statistics = checked_statistics(statistics)
         if statistics.means is None:
             raise ValueError(
-                "statistics holds second moments only, but GaussianClassifier needs "
-                "means and covariances: ClassStatistics(classes, counts, means, "
+                "statistics contains second moments only, but GaussianClassifier needs "
+                "means and covariances. Use ClassStatistics(classes, counts, means, "
                 "covariances)."
             )
-        # Not the same object: its owner may update it.
+        # A new object, because the caller may update the given object.
         statistics = without_axes(statistics)
         vars(self).pop("feature_names_in_", None)
         if statistics.feature_names_in_ is not None:
@@ -304,44 +316,46 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the Gaussians with more samples.
 
-        After any number of calls, ``statistics_`` equals the statistics of all samples
-        up to rounding, including the samples of earlier calls of :meth:`fit` and
-        :meth:`fit_statistics`. With a number as ``regularization``, the fitted model
-        equals the result of :meth:`fit` on all samples. With ``"auto"``, the shrinkage
-        differs: :meth:`fit` selects the shrinkage on held-out samples, and
-        :meth:`partial_fit` uses ``prior_samples_`` of the last :meth:`fit` or, if
-        :meth:`fit` was not called, a closed form.
+        After each call, ``statistics_`` equals, up to rounding, the statistics of all
+        samples, including the data of an earlier call of :meth:`fit` or
+        :meth:`fit_statistics`. If ``regularization`` is a number, the fitted model
+        equals the result of :meth:`fit` with all samples. With ``"auto"``, the
+        shrinkage differs from that result: :meth:`partial_fit` uses the
+        ``prior_samples_`` that an earlier :meth:`fit` selected, or a closed form if
+        there is no selected value.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             New samples.
         y : array-like of shape (n_samples,)
-            Classes of the samples.
+            Class labels of the samples.
         classes : array-like of shape (n_classes,), default=None
-            Classes that later calls may contain. The probability of a class is zero
-            until its first sample is passed. Further classes are added when their first
-            samples are passed.
+            Class labels that later calls may contain. The probability of a class is
+            zero until its first sample is passed. Classes that are missing here are
+            added when their first samples are passed.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`. The sum of the weights of a class
-            includes earlier calls.
+            Weights of the samples, as in :meth:`fit`. The weights of a class in all
+            calls together must add up to more than 1.
 
         Returns
         -------
         self
-            This object. While a covariance is singular, predictions raise the error of
-            :meth:`fit`. If there is a single class, it is predicted for all samples.
+            This object. If a covariance is singular, the call does not raise an error,
+            but the prediction methods raise the error of :meth:`fit` until later
+            samples make the covariance regular. If there is a single class, it is
+            predicted for all samples.
 
         Raises
         ------
         ValueError
             If the data are malformed, or if ``covariance_estimator`` is given, because
-            only sample covariances can be added.
+            only sample covariances can be updated.
         """
         if self.covariance_estimator is not None:
             raise ValueError(
-                "partial_fit needs sample covariances, covariance_estimator=None, but "
-                f"covariance_estimator={self.covariance_estimator!r}."
+                "partial_fit needs sample covariances, but covariance_estimator="
+                f"{self.covariance_estimator!r}. Use covariance_estimator=None."
             )
         first = not hasattr(self, "statistics_")
         X, y = self._validated(X, y, reset=first)
@@ -352,10 +366,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         known = statistics.classes
         if classes is not None:
             classes = check_array(
-                on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
+                on_cpu(classes), ensure_2d=False, dtype=None, input_name="classes"
             )
             with naming("classes"):
-                unique_labels(classes, known)  # raises unless they are of one kind
+                unique_labels(classes, known)  # raises if strings and numbers are mixed
                 known = union_of_classes(classes, known)
         if first:
             self.prior_samples_ = self.selection_scores_ = None
@@ -363,7 +377,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         else:
             known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
-        # A class that was added later may be singular with the selected number.
+        # The covariance of a new class may be singular with the selected number.
         for prior in dict.fromkeys([self.prior_samples_, None]):
             try:
                 return self._fit_gaussians(prior=prior)
@@ -386,7 +400,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         return self._fit_gaussians(held_out)
 
     def _store(self, statistics, classes):
-        # Statistics of validated samples have no names.
+        # Statistics of validated samples have no feature names.
         statistics.feature_names_in_ = getattr(self, "feature_names_in_", None)
         self.statistics_, self.classes_ = statistics, classes
         seen, counts = statistics.classes.astype(classes.dtype), np.zeros(len(classes))
@@ -395,12 +409,12 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self.priors_ = like(priors / priors.sum(), statistics.means)
 
     def _fit_gaussians(self, held_out=None, prior=None):
-        """Fit the Gaussians to the statistics.
+        """Fit the Gaussians to ``statistics_``.
 
-        Held-out samples select the number of prior samples, unless it is given. Without
-        either, a closed form computes the shrinkage.
+        The number of prior samples is selected on held-out samples, or is ``prior``.
+        If both are None, a closed form computes the shrinkage.
         """
-        # By LAPACK, in double precision.
+        # NumPy arrays in double precision, for LAPACK.
         statistics = self.statistics_.__sklearn_array_api_convert__(to_numpy)
         counts = statistics.counts
         covariances, total = without_rounding(statistics)
@@ -440,7 +454,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         whiteners, log_scales = zip(*map(_whitener, covariances, names), strict=True)
         if basis is not None:
             whiteners = [basis @ whitener for whitener in whiteners]
-        # A class without samples has the prior zero, so that any Gaussian will do.
+        # The prior of a class without samples is zero, so its Gaussian is arbitrary.
         seen = statistics.classes.astype(self.classes_.dtype)
         rows = np.minimum(np.searchsorted(seen, self.classes_), len(seen) - 1)
         self._means = statistics.means[rows]
@@ -459,9 +473,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         return self
 
     def _shares_of(self, classes):
-        """The share of samples that are distinct, of each class.
+        """The share of the samples of each class that are distinct.
 
-        Classes without held-out samples have the median share of the others.
+        For a class without held-out samples, the median share of the other classes.
         """
         shares = self._distinct_shares
         others = np.median(list(shares.values())) if shares else 1.0
@@ -470,10 +484,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     # Prediction
 
     def _log_joint(self, X):
-        """Logarithms of prior times density, (n_samples, n_classes), up to a summand.
+        """Logarithms of prior times density, without a common summand.
 
-        Also returns the summand, (n_samples,), which is common to all classes: far from
-        the means, adding it would cancel the digits of the differences.
+        Returns the logarithms, (n_samples, n_classes), and the summand, (n_samples,),
+        which is common to all classes. For samples far from the means, adding the
+        summand would reduce the precision of the differences between classes.
         """
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         xp, X = namespace(X), in_double(X)
@@ -493,7 +508,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                     Z = (X - means[k, :]) @ whiteners[k, ...]
                     densities.append(-xp.vecdot(Z, Z) / 2 - log_scales[k])
                 densities = xp.stack(densities, axis=1)
-                # A finite bound keeps the classes comparable where squares overflow.
+                # A finite bound allows the comparison of classes if squares overflow.
                 lowest = float(xp.finfo(densities.dtype).min) / 4
                 densities = xp.maximum(densities, xp.full_like(densities, lowest))
                 largest = xp.max(densities, axis=1)
@@ -512,7 +527,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     @estimator_method
     def score_samples(self, X):
-        """Logarithm of the density of each sample; outliers have low values.
+        """Compute the log-density of each sample; outliers have low values.
 
         Parameters
         ----------
@@ -529,7 +544,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
 
 def _span(total):
-    """The directions in which the samples differ, if these are not all directions.
+    """The directions in which the samples vary; None if they vary in all directions.
 
     Returns
     -------
@@ -541,13 +556,13 @@ def _span(total):
     variances = np.diag(total)
     if not variances.max() > np.finfo(np.float64).tiny:
         raise ValueError(
-            "All features are constant, or their variances, which are up to "
-            f"{variances.max():.3g}, are too small for floating-point numbers. "
+            "All features are constant, or their variances are too small for "
+            f"floating-point numbers (largest variance {variances.max():.3g}). "
             "Multiply X by a common factor, or use StandardScaler."
         )
     scales = np.sqrt(np.where(variances > 0, variances, 1))
     correlations = total / scales / scales[:, None]
-    # Ends when rounding is left: for rank r, in n r^2 steps.
+    # Ends when only rounding errors are left, after n r^2 operations for rank r.
     tol = len(total) * ROUNDING
     factor, pivots, rank, _ = dpstrf(correlations, tol=tol, lower=True)
     if rank == len(total):
@@ -560,13 +575,13 @@ def _span(total):
 
 
 def _whitener(covariance, name):
-    """W with W' covariance W = I, and the log-determinant of its inverse."""
+    """W with W' covariance W = I, and the log-determinant of the inverse of W."""
     n_features, deviations = len(covariance), np.sqrt(np.diag(covariance))
     try:
         found = whitener(covariance)
     except np.linalg.LinAlgError:
         found = np.full_like(covariance, np.inf)
-    # Squares of ``scales`` are variances that do not depend on previous features.
+    # Squares of ``scales`` are the variances of features given the previous features.
     scales = 1 / np.diag(found)
     if not (scales > np.sqrt(n_features * ROUNDING) * deviations).all():
         rank = np.linalg.matrix_rank(covariance, hermitian=True)

@@ -1,4 +1,4 @@
-"""Regression by Gaussians whose means and covariances depend on a continuous target."""
+"""Regression with Gaussian features whose moments depend on a continuous target."""
 
 from itertools import pairwise
 from numbers import Integral, Real
@@ -23,58 +23,60 @@ from skgeom.utils.validation import (
     weighted_samples,
 )
 
-# From the most regularization to the least, in factors of about three. Speed videos
-# need little (examples/filters/plot_speed_regression.py), a few hundred samples much.
+# In descending order, in factors of about three. Small values are best for the videos
+# of examples/filters/plot_speed_regression.py, large values for a few hundred samples.
 _PRIOR_SAMPLES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 
 
 class GaussianRegressor(RegressorMixin, BaseEstimator):
     r"""Regression by Bayes' rule with Gaussian features.
 
-    Given the target y, the features are Gaussian with the mean :math:`\mu(y)` and the
-    covariance :math:`\Sigma(y)`. Both are estimated at levels of the target and
-    interpolated linearly between neighboring levels. The prediction is the mean of the
-    posterior :math:`p(y \mid x) \propto p(y) \, \mathcal N(x; \mu(y), \Sigma(y))` on a
-    grid. Use the regressor with filters of :class:`AMAGauss` or :class:`SQFA` to
-    estimate speed, disparity or orientation, if the covariances of the features contain
-    most of the information [1]_.
+    The features x of samples with the target y are Gaussian with the mean
+    :math:`\mu(y)` and the covariance :math:`\Sigma(y)`. Both are estimated at several
+    values of the target, called levels, and interpolated linearly between neighboring
+    levels. The prediction is the mean of the posterior
+    :math:`p(y \mid x) \propto p(y) \, \mathcal N(x; \mu(y), \Sigma(y))`, which is
+    computed on a grid of targets. Use the regressor if the covariances of the features
+    contain most of the information about the target, for example to estimate speed,
+    disparity or orientation from the features of :class:`AMAGauss` or :class:`SQFA`
+    [1]_.
 
     Parameters
     ----------
     n_levels : int, default=20
-        Largest number of levels. If the target has at most ``n_levels`` distinct
-        values, these are the levels. Otherwise the levels are the mean targets of
-        ``n_levels`` bins with equal numbers of samples, or of fewer bins: each bin has
-        more samples than features.
+        Maximum number of levels. If the target has at most ``n_levels`` distinct
+        values, these values are the levels. Otherwise the levels are the mean targets
+        of ``n_levels`` bins with about equal numbers of samples. If the bins would have
+        fewer samples than features, fewer bins are used, but at least two.
     n_points : int, default=400
         Number of equally spaced points of the grid from the smallest to the largest
         target. The grid also contains the levels.
     prior_samples : float or "auto", default="auto"
         Weight of the pooled covariance of all levels in the covariance of each level,
         as a number of samples per feature. Larger values regularize more. "auto"
-        selects one of six values from 0.03 to 10, by the mean log posterior of the
-        targets of held-out samples in five folds.
+        selects the value with the largest mean log posterior of held-out targets in
+        five folds, from six values between 0.03 and 10.
 
     Attributes
     ----------
     levels_ : ndarray of shape (n_levels_found,)
-        Levels of the target, ascending.
+        Levels of the target, in ascending order.
     means_ : ndarray of shape (n_levels_found, n_features)
         Means of the features at the levels.
     covariances_ : ndarray of shape (n_levels_found, n_features, n_features)
         Covariances of the features at the levels; zero for features that are constant
         up to rounding. Predictions do not depend on constant features.
     prior_samples_ : float
-        The number of prior samples that was given or selected.
+        The given or selected value of ``prior_samples``.
     shrinkage_ : ndarray of shape (n_levels_found,)
-        Weights of the pooled covariance in the covariances.
+        Weight of the pooled covariance in the covariance of each level, from 0 to 1.
     grid_ : ndarray of shape (n_grid,)
-        Targets at which the posterior is evaluated, ascending: ``n_points`` equally
-        spaced points from the smallest to the largest target, and the levels.
+        Targets at which the posterior is evaluated, in ascending order: ``n_points``
+        equally spaced points from the smallest to the largest target, and the levels.
     prior_ : ndarray of shape (n_grid,)
-        Prior probabilities of the grid. The frequencies of the levels, divided by
-        their spacing, are densities. The densities are interpolated and multiplied by
-        the spacing of the grid.
+        Prior probabilities of the points of ``grid_``. The frequencies of the levels
+        are divided by the spacing of the levels, interpolated on the grid, multiplied
+        by the spacing of the grid, and normalized.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -92,7 +94,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
 
     Examples
     --------
-    The variance of a feature determines the target:
+    The target is the standard deviation of the features:
 
     >>> import numpy as np
     >>> from skgeom import GaussianRegressor
@@ -132,7 +134,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
+            Weights of the samples. A common factor of all weights has no effect.
 
         Returns
         -------
@@ -144,6 +146,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         ValueError
             If X, y or ``sample_weight`` is malformed, if the squares of X overflow, or
             if ``prior_samples`` is so small that a covariance is singular.
+        MemoryError
+            If the grid with ``n_points`` points does not fit into memory.
         """
         check_library(X, self)
         X = validate_data(self, X, dtype=np.float64)
@@ -183,7 +187,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         gaussians = list(zip(self.levels_, statistics.means, covariances, strict=True))
         pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)
         self._pencils = [_pencil(*pair) for pair in pairs]
-        # Beyond the outer levels, which may be means of bins, their Gaussians are used.
+        # Beyond the outer levels, which may be means of bins, the Gaussian is constant.
         ends = (y.min(), y.max()) if len(sums) > 1 else self.levels_[[0, 0]]
         _check_memory(self.n_points, 8)
         self.grid_ = np.union1d(np.linspace(*ends, self.n_points), self.levels_)
@@ -207,13 +211,14 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
                 posterior = model.predict_density(X[out])
                 own = posterior[np.arange(len(nearest)), nearest]
                 row[out] = np.log(np.maximum(own, np.finfo(float).tiny))
-        # Not one standard error below the best: with 100 to 300 samples, that costs a
-        # tenth of the explained variance. Rounded, so that rounding decides nothing.
+        # The best score is used without a tolerance of one standard error, which would
+        # reduce the explained variance by a tenth with 100 to 300 samples. The scores
+        # are rounded, so that the selection does not depend on rounding errors.
         return _PRIOR_SAMPLES[np.argmax(np.round(scores @ weights / len(y), 6))]
 
     @estimator_method
     def predict_density(self, X):
-        """Compute the posterior probabilities of the targets ``grid_``.
+        """Compute the posterior probabilities of the targets in ``grid_``.
 
         Parameters
         ----------
@@ -228,8 +233,10 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X is malformed, does not have the features of :meth:`fit`, or is so far
-            from the means that squared distances overflow.
+            If X is malformed, if its features differ from the features in :meth:`fit`,
+            or if its samples are so far from the means that squared distances overflow.
+        MemoryError
+            If the probabilities do not fit into memory.
         """
         check_is_fitted(self)
         check_library(X, self)
@@ -258,7 +265,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
 
     @estimator_method
     def predict(self, X):
-        """Predict the posterior means of the targets.
+        """Predict the targets by their posterior means.
 
         Parameters
         ----------
@@ -273,7 +280,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X is malformed or does not have the features of :meth:`fit`.
+            As in :meth:`predict_density`.
         """
         return self.predict_density(X) @ self.grid_
 
@@ -292,7 +299,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         score : float
-            At most 1; 0 for a constant prediction of the mean target.
+            R^2, at most 1. A constant prediction of the mean target has the score 0.
 
         Raises
         ------
@@ -309,19 +316,19 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Features.
         coverage : float, default=0.95
-            Posterior probability of the intervals, in the open interval (0, 1).
+            Posterior probability of the intervals, between 0 and 1 (both excluded).
 
         Returns
         -------
         low : ndarray of shape (n_samples,)
             Lower ends, at the quantile (1 - coverage) / 2 of the posterior.
         high : ndarray of shape (n_samples,)
-            Upper ends, at the quantile (1 + coverage) / 2.
+            Upper ends, at the quantile (1 + coverage) / 2 of the posterior.
 
         Raises
         ------
         ValueError
-            If ``coverage`` is not between 0 and 1, or X is malformed.
+            If ``coverage`` is not between 0 and 1, or as in :meth:`predict_density`.
         """
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
@@ -345,7 +352,7 @@ def _check_range(X, weights):
 
 
 def _varying(X, weights):
-    """Which features vary by more than rounding; all of them if none does."""
+    """Which features vary by more than rounding errors; all if none varies."""
     statistics = statistics_of_samples(X, np.zeros(len(X), int), weights)
     varies = np.diag(without_rounding(statistics)[1]) > 0
     return varies if varies.any() else ~varies
@@ -354,9 +361,9 @@ def _varying(X, weights):
 def _pencil(first, second):
     """Coordinates in which all Gaussians between two levels are diagonal.
 
-    The covariance at the part t of the way from A to B, ``(1 - t) A + t B``, is
-    diagonal in the axes V with V' A V = I and V' B V = diag(d): its variances are
-    1 - t + t d.
+    The interpolated covariance between the covariances A and B is
+    ``(1 - t) A + t B`` with t between 0 and 1. It is diagonal in the axes V with
+    V' A V = I and V' B V = diag(d), and has the variances 1 - t + t d in these axes.
 
     Parameters
     ----------
@@ -368,7 +375,7 @@ def _pencil(first, second):
     mean : ndarray of shape (n,)
         The first mean, which is the origin of the coordinates ``(X - mean) @ axes``.
     axes : ndarray of shape (n, n)
-        V, in columns.
+        The axes V in columns.
     step : ndarray of shape (n,)
         The second mean, in these coordinates.
     ratios : ndarray of shape (n,)
@@ -383,7 +390,7 @@ def _pencil(first, second):
         ratios = np.zeros(1)
     if not (ratios > 0).all():
         raise ValueError(
-            f"The covariance at the level {level:.6g} or at the next one is singular. "
+            f"The covariance at level {level:.6g} or at the next level is singular. "
             "Use a larger prior_samples, fewer features, or more samples."
         )
     step = (next_mean - mean) @ axes
@@ -391,7 +398,7 @@ def _pencil(first, second):
 
 
 def _check_memory(n_points, n_samples):
-    """Raise MemoryError if densities on the grid need more memory than there is."""
+    """Raise MemoryError if the densities on the grid do not fit into memory."""
     require_memory(
         24 * n_points * n_samples,
         f"The densities of X at {n_points} targets",
@@ -404,7 +411,7 @@ def _rows(X, y):
 
 
 def _levels(X, y, weights, n_levels):
-    """The number of the level of each sample, in the order of the targets."""
+    """The index of the level of each sample; the levels are in ascending order."""
     values, labels = np.unique(y, return_inverse=True)
     if len(values) <= n_levels:
         return labels

@@ -1,4 +1,4 @@
-"""Folds of held-out samples, statistics of the remaining samples, and selections."""
+"""Folds of held-out samples, training statistics, and selection rules."""
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,28 +19,30 @@ from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils.array_api import like, to_numpy
 from skgeom.utils.validation import checked_samples
 
-# Samples that are held out, over all folds. With 1,000 or all 60,000 samples of MNIST,
-# a Gaussian classifier has the same accuracy within .04 points, and all take 1.7 times
-# the time (benchmarks/bench_constants.py).
+# Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
+# MNIST, the accuracy of a Gaussian classifier differs by at most 0.04 percentage
+# points, and all samples take 1.7 times the time (benchmarks/bench_constants.py).
 MOST_SAMPLES = 10_000
-# Features that samples are sorted by at a time: as fast as all 784 features of MNIST at
-# once, with 38 instead of 67 MiB (benchmarks/bench_constants.py).
+# Number of features by which samples are sorted at a time. For MNIST, this is as fast
+# as with all 784 features, and needs 38 instead of 67 MiB
+# (benchmarks/bench_constants.py).
 _KEYS = 64
-# A smaller part of the weight of a class is rounding: with zero, 38 % of the classes
-# without samples keep some weight (benchmarks/bench_constants.py).
+# A smaller fraction of the weight of a class is a rounding error. With a bound of zero,
+# 38 % of the classes without samples would keep some weight
+# (benchmarks/bench_constants.py).
 _ROUNDING = 1e-9
-# Least number of expected errors among the held-out samples: no error in n samples does
-# not mean that none will follow (log-loss of iris and wine in
+# Least number of expected errors among the held-out samples: new samples can be
+# misclassified even if no held-out sample is (log-loss of iris and wine in
 # `bench_kernel_discriminant.py auto`).
 _LEAST_ERRORS = 0.5
 
 
 def sample_rows(X, y, sample_weight=None):
-    """Rows that a selection uses, and their weights: all, or ``MOST_SAMPLES``.
+    """Rows for a selection of parameters, at most ``MOST_SAMPLES``, with weights.
 
-    If there are more rows, equal rows of a class count as one row with the sum of their
+    If X has more rows, equal rows of a class become one row with the sum of their
     weights. The values of a row determine whether it is selected, so the result does
-    not depend on the order of the rows or on the blocks.
+    not depend on the order of the rows or on the division into blocks.
 
     Returns
     -------
@@ -54,7 +56,7 @@ def sample_rows(X, y, sample_weight=None):
 
 
 def _select_rows(keys, y, sample_weight):
-    """Rows of the smallest distinct pairs of key and label, and their weights."""
+    """Rows with the smallest distinct pairs of key and label, and their weights."""
     labels = np.unique(y, return_inverse=True)[1]
     order = np.lexsort((labels, keys))
     keys, labels = keys[order], labels[order]
@@ -68,7 +70,7 @@ def _select_rows(keys, y, sample_weight):
 
 
 def row_keys(X):
-    """Pseudo-random numbers of rows, equal for equal rows."""
+    """Pseudo-random keys of rows; equal rows have equal keys."""
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
@@ -78,7 +80,9 @@ def row_keys(X):
         if issparse(block):
             block = block.tocsr(copy=True)
             block.sum_duplicates()
-            block.data = _bits(block.data, np.empty((2, block.nnz)))  # of zero: zeros
+            block.data = _bits(
+                block.data, np.empty((2, block.nnz))
+            )  # all bits of zero are zero
         else:
             block = _bits(to_numpy(block), memory[:, : block.shape[0]])
         keys[batch] = block @ factors
@@ -88,36 +92,38 @@ def row_keys(X):
 
 def _bits(values, memory):
     """The bits of numbers, in the first of the two arrays in memory."""
-    # Zeros may have a sign, which the sum removes.
+    # Adding zero removes the sign of negative zeros.
     np.add(values, 0.0, out=memory[0])
     bits, high = memory.view(np.uint64)
     np.right_shift(bits, np.uint64(32), out=high)
-    bits ^= high  # small integers have zeros in the low half
+    bits ^= high  # the low half of small integers is zero
     return bits
 
 
 def held_out_folds(X, y, n_folds=5):
     """The fold in which each sample is held out.
 
-    The distinct samples of a class are sorted by their first feature, then by the next
-    ones, and each run of ``n_folds`` successive samples is dealt out to all folds, in a
-    fixed pseudo-random order. Equal samples share a fold. So the folds do not depend on
-    the order of samples, on a common unit of X, or on whether samples are repeated or
-    have weights.
+    The distinct samples of a class are sorted by their features. Each run of
+    ``n_folds`` successive samples is distributed over all folds, in a fixed
+    pseudo-random order. Equal samples are in the same fold. The folds therefore do not
+    depend on the order of the samples or on a common factor of X, and are the same for
+    repeated samples and for samples with weights.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Valid samples of positive weight.
+        Validated samples of positive weight.
     y : ndarray of shape (n_samples,)
-        Their labels.
+        Labels of the samples.
     n_folds : int, default=5
+        Number of folds.
 
     Returns
     -------
     ndarray of int, shape (n_samples,)
-        Numbers below ``n_folds``; -1 for the samples of a class that are all equal: the
-        remaining samples would have none of the class, so that they are never held out.
+        Indices of folds, from 0 to ``n_folds - 1``. If all samples of a class are
+        equal, they are never held out, because no sample of the class would remain;
+        the index is then -1.
     """
     order, is_first = _sort(X, y)
     folds = np.empty(len(y), dtype=int)
@@ -127,9 +133,9 @@ def held_out_folds(X, y, n_folds=5):
 
 
 def distinct_rows(X, y, sample_weight=None):
-    """Rows of distinct samples, sorted as for ``held_out_folds``, and their weights.
+    """Rows of distinct samples, sorted as in ``held_out_folds``, and their weights.
 
-    A weight is the sum over equal samples.
+    The weight of a distinct sample is the sum of the weights of all equal samples.
     """
     order, is_first = _sort(X, y)
     weights = np.ones(len(y)) if sample_weight is None else sample_weight[order]
@@ -137,7 +143,7 @@ def distinct_rows(X, y, sample_weight=None):
 
 
 def folds_of_distinct(y, n_folds):
-    """The folds of samples that are distinct and sorted, by their sorted labels."""
+    """The folds of distinct sorted samples, given their sorted labels."""
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
     runs = np.tile(np.arange(n_folds), (-(-counts.max() // n_folds), 1))
     dealt = np.random.default_rng(0).permuted(runs, axis=1).ravel()
@@ -146,7 +152,7 @@ def folds_of_distinct(y, n_folds):
 
 
 def _sort(X, y):
-    """Indices of rows, sorted by labels and features, and whether each row is new."""
+    """Indices that sort rows by label and features, and the first of equal rows."""
     X = X.toarray() if issparse(X) else to_numpy(X)
     labels = np.unique(y, return_inverse=True)[1]
     order = np.arange(len(labels))
@@ -160,29 +166,29 @@ def _sort(X, y):
 
 
 def in_distinct_samples(statistics, y, sample_weight):
-    """Statistics that count distinct samples, and weights of mean one in each class.
+    """Statistics that count distinct samples, and weights with mean one in each class.
 
-    So the statistics do not depend on a common factor of the weights. A class of which
-    only some samples are known has their share of distinct samples.
+    The statistics do not depend on a common factor of the weights. If only some samples
+    of a class are given, their proportion of distinct samples is used for the class.
 
     Parameters
     ----------
     statistics : ClassStatistics
         Statistics of all samples, with sample covariances.
     y, sample_weight : ndarray of shape (n,)
-        Labels of distinct samples, and the summed weights of their copies.
+        Labels of distinct samples, and sums of the weights of equal samples.
     """
     classes, labels = np.unique(y, return_inverse=True)
     known = np.bincount(labels) / np.bincount(labels, sample_weight)
     weights, counts = known[labels] * sample_weight, statistics.counts
     shares = np.full(len(counts), np.median(known))
     shares[np.searchsorted(statistics.classes, classes)] = known
-    # Rounded, so that whole numbers of distinct samples are exact.
+    # Rounding makes integer numbers of distinct samples exact.
     distinct = np.maximum(np.round(shares * counts, 6), 1.0)
     if np.array_equal(distinct, counts):
         return statistics, weights
     variances = distinct * (counts - 1) / counts / np.maximum(distinct - 1, 1)
-    variances[distinct == 1] = 0  # equal samples vary by rounding only
+    variances[distinct == 1] = 0  # equal samples vary only by rounding
     factors = like(variances, statistics.covariances)[:, None, None]
     covariances = factors * statistics.covariances
     classes, means = statistics.classes, statistics.means
@@ -190,7 +196,7 @@ def in_distinct_samples(statistics, y, sample_weight):
 
 
 def remaining_weights(total, labels, sample_weight):
-    """The weight of each class without held-out samples; zero if that is rounding."""
+    """The weight of each class without held-out samples; zero instead of rounding."""
     remaining = total.counts - np.bincount(labels, sample_weight, len(total.counts))
     return np.where(remaining > _ROUNDING * total.counts, remaining, 0)
 
@@ -199,24 +205,24 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
     """Class statistics of the samples that remain when some are held out.
 
     The sums of the held-out samples are subtracted from the sums of all samples, so
-    that no remaining sample is read again.
+    the remaining samples need not be read again.
 
     Parameters
     ----------
     total : ClassStatistics
         Statistics of all samples, with sample covariances.
     X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
-        The valid samples that are held out, their labels, and their weights or None.
+        The validated held-out samples, their labels, and their weights or None.
     distinct : bool, default=False
         Whether ``total`` counts distinct samples, as ``in_distinct_samples`` does, and
-        the held-out samples are distinct. The result then counts distinct samples as
-        well, however small their weights are.
+        the held-out samples are distinct. The result then also counts distinct samples,
+        for any weights.
 
     Returns
     -------
     ClassStatistics
-        In the order of the classes of ``total``, without classes of which no sample
-        remains. The covariance of a class of a single remaining sample is zero.
+        Statistics of the classes of ``total`` that have remaining samples, in the same
+        order. The covariance of a class with a single remaining sample is zero.
     """
     labels = np.searchsorted(total.classes, y)
     kept = remaining_weights(total, labels, sample_weight) > 0
@@ -226,9 +232,10 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
 
 
 def statistics_and_sample(X, y, sample_weight):
-    """The statistics of all samples, and the samples that choices depend on.
+    """The statistics of all samples, and the samples for a selection of parameters.
 
-    In memory, ``sample_rows`` returns the same samples. Blocks are read once for both.
+    The blocks are read once for both. For data in memory, ``sample_rows`` returns the
+    same samples.
 
     Returns
     -------
@@ -246,7 +253,7 @@ def statistics_and_sample(X, y, sample_weight):
 
 def _statistics_and_some(number, X, y, sample_weight):
     """The statistics of a block, and some of its samples."""
-    found = statistics_of_block(number, X, y, sample_weight)  # which checks all of it
+    found = statistics_of_block(number, X, y, sample_weight)  # validates the block
     return found, _some_of_block(X, y, sample_weight)
 
 
@@ -256,7 +263,7 @@ def _merge(parts):
 
 
 def _some_of_block(X, y, sample_weight):
-    """Keys, samples, labels and weights of the sampled rows of positive weight."""
+    """Keys, samples, labels and weights of the selected rows of positive weight."""
     if _num_samples(X) == 0:
         return None
     X, y, sample_weight = checked_samples(X, y, sample_weight, some=False)
@@ -267,7 +274,7 @@ def _some_of_block(X, y, sample_weight):
 
 
 def _sampled(parts):
-    """The sampled rows of several parts."""
+    """The selected rows of several parts."""
     parts = [part for part in parts if part is not None]
     if not parts:
         return None
@@ -291,22 +298,23 @@ def _smallest(keys, X, y, sample_weight):
 def within_one_standard_error(scores, weights):
     """The first candidate whose loss is within one standard error.
 
-    The loss is the mean of the paired differences of scores from the candidate of the
-    largest mean score. Means are rounded to six decimal places, so that rounding
-    decides nothing.
+    The best candidate has the largest mean score. The loss of a candidate is the mean,
+    over the samples, of the score of the best candidate minus the score of the
+    candidate. Means are rounded to six decimal places, so the result does not depend on
+    rounding errors.
 
     Parameters
     ----------
     scores : sequence of ndarray of shape (n_samples,)
-        The score of each held-out sample, by candidates in the order of preference;
-        a score may be -inf.
+        For each candidate, in the order of preference, the scores of the held-out
+        samples. A score may be -inf.
     weights : ndarray of shape (n_samples,)
-        Weights of the samples, of sum one.
+        Weights of the samples, which sum to one.
 
     Returns
     -------
     int
-        Number of the candidate; 0 if no candidate has a finite mean score.
+        Index of the candidate; 0 if no candidate has a finite mean score.
     """
     means = [round(float(weights @ score), 6) for score in scores]
     best = scores[int(np.argmax(means))]
@@ -324,22 +332,23 @@ def standard_error(values, weights):
 
 
 def fit_temperature(scores, codes, weights):
-    r"""Temperature of the scores of held-out samples.
+    r"""Estimate the temperature of the scores of held-out samples.
 
-    The temperature T minimizes the weighted log-loss of ``softmax(scores / T)``, and is
-    higher if the probabilities would lead to expect too few errors.
+    The temperature T minimizes the weighted log-loss of ``softmax(scores / T)``. T is
+    larger than this minimizer if the expected number of errors, according to the
+    probabilities, would be smaller than ``_LEAST_ERRORS``.
 
     Parameters
     ----------
     scores : ndarray of shape (n_samples, n_classes)
         The scores of the classes.
     codes, weights : ndarray of shape (n_samples,)
-        Class numbers and weights.
+        Encoded labels and weights.
 
     Returns
     -------
     float
-        T; 1 if all scores of each sample are equal.
+        The temperature; 1 if all scores of each sample are equal.
     """
     scores = scores - scores.mean(axis=1, keepdims=True)
     scale = np.abs(scores).mean()
@@ -356,15 +365,15 @@ def fit_temperature(scores, codes, weights):
         p = softmax(np.exp(log_inverse) * scores, axis=1)
         return _LEAST_ERRORS - len(codes) * (weights @ (1 - p.max(axis=1)))
 
-    # Both functions rise with the inverse temperature. For scores of size one, its
-    # logarithm is within these limits.
+    # Both functions increase with the inverse temperature. For scores of magnitude one,
+    # the logarithm of the inverse temperature is within these limits.
     limit = -np.log(np.finfo(np.float64).eps) / 3
     roots = [_root(function, -limit, limit) for function in (slope, missing_errors)]
     return float(scale / np.exp(min(roots)))
 
 
 def _root(function, low, high):
-    """Root of a rising function, or the end of the range that is nearest to it."""
+    """Root of an increasing function, or the end of the range nearest to the root."""
     if function(low) >= 0:
         return low
     return high if function(high) <= 0 else brentq(function, low, high)

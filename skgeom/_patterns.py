@@ -16,11 +16,12 @@ from skgeom.utils.validation import (
 def activation_patterns(filters, covariance):
     r"""Compute the activation patterns of linear filters.
 
-    A filter w computes a component :math:`s = w^\top x` of signals x. The weights of
-    the filter also suppress noise, so they may be large at channels where the component
-    is absent. The activation pattern is the regression of the channels on the
-    components, and shows where and how strongly a component is present [1]_. With the
-    filters in the columns of W,
+    A filter w computes a component :math:`s = w^\top x` of the signals x. The weights
+    of a filter also suppress noise, so they can be large at channels that do not
+    contain the component. The activation pattern contains the coefficients of the
+    regression of the channels on the components. It shows which channels contain the
+    component, and how strongly [1]_. With the filters in the columns of W, the patterns
+    are the columns of
 
     .. math:: A = \Sigma_x W \Sigma_s^{-1}, \qquad \Sigma_s = W^\top \Sigma_x W.
 
@@ -29,20 +30,21 @@ def activation_patterns(filters, covariance):
     filters : array-like of shape (n_filters, n_features)
         The filters in rows, such as ``components_`` of :class:`SQFA`.
     covariance : array-like of shape (n_features, n_features)
-        Covariance :math:`\Sigma_x` of the signals, positive semidefinite.
+        Positive semidefinite covariance :math:`\Sigma_x` of the signals.
 
     Returns
     -------
     patterns : ndarray of shape (n_filters, n_features)
-        The patterns in rows: the change of each feature, in its unit, when a component
-        increases by one and all other components remain constant.
+        The patterns in rows. An entry is the change of a feature, in the unit of the
+        feature, when the component increases by one and all other components remain
+        constant.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, if a number is not finite, if ``covariance`` is not
-        symmetric or has a negative eigenvalue, or if the components are linearly
-        dependent.
+        If the shapes do not match, if a value is infinite or NaN, if ``covariance`` is
+        not symmetric or has a negative eigenvalue, if a component has no variance, or
+        if the components are linearly dependent.
 
     See Also
     --------
@@ -56,8 +58,9 @@ def activation_patterns(filters, covariance):
 
     Examples
     --------
-    The first channel contains a source, and both channels contain noise. The filter
-    subtracts the noise; the pattern is zero in the channel that contains only noise.
+    The first channel contains a source, and both channels contain the same noise. The
+    filter subtracts the noise. The pattern is zero in the second channel, which
+    contains only noise:
 
     >>> import numpy as np
     >>> from skgeom import activation_patterns
@@ -74,10 +77,10 @@ def activation_patterns(filters, covariance):
         )
     check_finite(filters, "filters", axis=1)
     _check_semidefinite(covariance)
-    # The largest numbers are made one, so that products neither overflow nor vanish.
+    # Scale the largest values to one, so that products neither overflow nor underflow.
     size = np.abs(filters).max() or 1.0
     filters, covariance = filters / size, covariance / (np.abs(covariance).max() or 1.0)
-    # In units in which components have variance one, dependence is seen at any scale.
+    # With components of variance one, the test for dependence is scale-invariant.
     joint = filters @ covariance
     deviations = np.sqrt(np.einsum("ij,ij->i", joint, filters).clip(0))
     if not deviations.all():
@@ -101,20 +104,20 @@ def _check_semidefinite(covariance):
     eigenvalues = np.linalg.eigvalsh(covariance)
     if eigenvalues[0] < -1e-6 * np.abs(eigenvalues).max():
         raise ValueError(
-            f"covariance has the negative eigenvalue {eigenvalues[0]:.3g}, which no "
-            "covariance has."
+            f"covariance has the negative eigenvalue {eigenvalues[0]:.3g}. Pass a "
+            "positive semidefinite matrix."
         )
 
 
 @float64_arrays("matrix", "reference", on_cpu=True)
 def spatial_filters(matrix, reference):
-    r"""Filters of signals whose power differs most between two SPD matrices.
+    r"""Compute filters whose output power differs most between two SPD matrices.
 
-    The filters solve :math:`X w = \lambda R w`, the generalized eigenproblem of common
-    spatial patterns [1]_. Affine-invariant methods depend on :math:`\lambda` only: the
-    squared distance between two matrices is :math:`\sum_i \log^2 \lambda_i`. For
-    example, the filters explain the difference between a prototype X of :class:`PLRSQ`
-    and the mean R.
+    The filters w solve :math:`X w = \lambda R w`, the generalized eigenproblem of
+    common spatial patterns [1]_. The squared affine-invariant distance between X and R
+    is :math:`\sum_i \log^2 \lambda_i`, so each filter explains one term of the
+    distance. Use the filters, for example, to explain the difference between a
+    prototype X of :class:`PLRSQ` and the mean R of all samples.
 
     Parameters
     ----------
@@ -126,17 +129,17 @@ def spatial_filters(matrix, reference):
     Returns
     -------
     filters : ndarray of shape (n, n)
-        The filters in rows, sorted by decreasing difference in power. The components
-        are uncorrelated. Their variances are one for signals of covariance R, and
-        ``ratios`` for signals of covariance X.
+        The filters in rows, in descending order of :math:`|\log \lambda|`. Their
+        outputs are uncorrelated. The variances of the outputs are one for signals with
+        covariance R, and ``ratios`` for signals with covariance X.
     ratios : ndarray of shape (n,)
-        The eigenvalues :math:`\lambda`, in descending order of :math:`|\log \lambda|`.
+        The eigenvalues :math:`\lambda`, in the order of the filters.
 
     Raises
     ------
     ValueError
-        If a matrix is not finite, not symmetric or not positive definite, or if the
-        sizes differ.
+        If a matrix has infinite or NaN values, is not symmetric or is not positive
+        definite, or if the sizes differ.
 
     See Also
     --------

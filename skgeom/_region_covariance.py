@@ -1,4 +1,4 @@
-"""Region covariance: one symmetric positive definite descriptor for each image."""
+"""Region covariance: a symmetric positive definite descriptor of each image."""
 
 from functools import cache
 from numbers import Real
@@ -21,8 +21,8 @@ _SETS = {
 
 _NAMES = ("x", "y", "I", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|", "channels")
 
-# Features are linearly dependent if their correlations have an eigenvalue below this,
-# such as those of a gray image in colors (tests/test_region_covariance.py).
+# Features are linearly dependent if their correlation matrix has an eigenvalue below
+# this bound, for example with equal color channels (tests/test_region_covariance.py).
 _DEPENDENT = 1e-13
 
 
@@ -30,19 +30,20 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     r"""Describe images by the covariance of features of their pixels.
 
     Each pixel p has a vector :math:`f_p` of d features, such as its position, its
-    intensity and the derivatives of the intensity. The descriptor of an image is the
-    sample covariance of these vectors [1]_,
+    intensity and the derivatives of the intensity. The descriptor X of an image is the
+    sample covariance of the vectors of its P pixels [1]_,
 
     .. math::
 
        X = \frac{1}{P - 1} \sum_{p=1}^{P} (f_p - \bar f) (f_p - \bar f)^\top ,
 
-    a symmetric positive definite (SPD) matrix whose size does not depend on the size of
-    the image. Affine-invariant distances between descriptors do not depend on the units
-    of the features.
+    with the mean :math:`\bar f` of the vectors. The descriptor is a symmetric positive
+    definite (SPD) matrix. Its size does not depend on the size of the image.
+    Affine-invariant distances between descriptors do not depend on the units of the
+    features.
 
-    ``fit`` learns nothing: ``transform`` does not require ``fit``, and accepts images
-    of any size.
+    ``fit`` only validates the input. ``transform`` does not require ``fit``, and
+    accepts images of any size.
 
     Parameters
     ----------
@@ -51,21 +52,22 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         ``"intensity"`` is ``["x", "y", "I", "|I_x|", "|I_y|"]``, the 5 x 5 descriptors
         of [2]_; ``"color"`` is
         ``["x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"]``, the 9 x 9
-        descriptors of [2]_ for color images. The names are
+        descriptors of [2]_ for color images. A list may contain
 
         - ``"x"`` and ``"y"``, the column and the row, counted from 0;
-        - ``"I"``, the intensity: the only channel, or the luma 0.299 R + 0.587 G +
-          0.114 B of three channels, or the mean of any other number of channels;
-        - ``"channels"``, all channels;
+        - ``"I"``, the intensity: the luma 0.299 R + 0.587 G + 0.114 B of images with
+          three channels, and the mean of the channels of all other images;
+        - ``"channels"``, all channels as separate features;
         - ``"|I_x|"`` and ``"|I_y|"``, the absolute values of the first derivatives of
-          the intensity: (I[p + 1] - I[p - 1]) / 2, and the difference of the last two
-          pixels at the edge of the image;
-        - ``"|I_xx|"`` and ``"|I_yy|"``, the absolute values of the second derivatives:
-          the same differences of the signed derivatives I_x and I_y.
+          the intensity. A derivative is (I[p + 1] - I[p - 1]) / 2 inside the image, and
+          the difference of two neighboring pixels at its edges;
+        - ``"|I_xx|"`` and ``"|I_yy|"``, the absolute values of the second derivatives,
+          which are the same differences of the signed derivatives I_x and I_y.
     regularization : float, default=0.0
-        Variance that is added to each feature, that is, to the diagonal of the
-        descriptors, in the squared units of the features (pixels and gray levels). With
-        zero, an image with a constant feature raises an error.
+        Number that is added to the diagonal of the descriptors, that is, to the
+        variance of each feature, in squared units of the features (pixels and gray
+        levels). With 0, ``transform`` raises an error if a feature is constant in an
+        image.
 
     See Also
     --------
@@ -106,14 +108,14 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
     @estimator_method
     def fit(self, X, y=None):
-        """Check the parameters and the images; nothing is learned.
+        """Validate the parameters and the images, without learning from them.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, height, width[, n_channels])
-            Images; or a list of images of several sizes.
+            Images, or a list of images of different sizes.
         y : None
-            Not used.
+            Ignored.
 
         Returns
         -------
@@ -123,8 +125,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X does not have 3 or 4 axes or is not finite, if its images are too
-            small for the features, or if the channels are not on the last axis.
+            If X does not have 3 or 4 axes, if a value is infinite or NaN, if the images
+            are too small for the features, or if the channels are not on the last axis.
         """
         _for_each_size(self._check, X)
         return self
@@ -135,12 +137,13 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, height, width[, n_channels])
-            Images; or a list of images of several sizes. Integers are not scaled. Not
-            modified.
+            Images, or a list of images of different sizes; not modified. Integers are
+            not scaled.
         mask : array-like of bool of shape ([n_samples,] height, width), default=None
-            The pixels to use, for each image or for all images; None for all pixels; a
-            list for a list of images of several sizes. Derivatives at the edge of the
-            mask use the pixels outside.
+            The pixels to use: one mask for all images, or one mask for each image. For
+            a list of images of different sizes, pass a list of masks. None uses all
+            pixels. Derivatives at the edge of the mask also use pixels outside of the
+            mask.
 
         Returns
         -------
@@ -150,14 +153,15 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            As in ``fit``, or if the mask has the wrong shape, values other than 0 and
-            1, or fewer than 2 pixels in an image, or if a descriptor is not positive
+            In the same cases as ``fit``; if images have different numbers of channels;
+            if the mask has a wrong shape, contains values except 0 and 1, or selects
+            fewer than 2 pixels of an image; or if a descriptor is not positive
             definite.
         """
         self._validate_params()
         descriptors = _for_each_size(self._describe, X, mask)
         if len({d.shape[1:] for d in descriptors}) != 1:
-            raise ValueError("X must be images that have the same number of channels.")
+            raise ValueError("All images of X must have the same number of channels.")
         return np.concatenate(descriptors)
 
     def _describe(self, X, mask=None):
@@ -183,7 +187,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         return descriptors
 
     def _check(self, X):
-        """Checked images, with an axis of channels, and the names of their features."""
+        """Validated images with an axis of channels, and the names of the features."""
         X = check_array(
             X,
             input_name="X",
@@ -213,7 +217,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         return X, names
 
     def _names(self, n_channels):
-        """Names of the features; "channels" is replaced by their numbers."""
+        """Names of the features; the numbers of the channels replace "channels"."""
         features = self.features
         if isinstance(features, str):
             features = _SETS[features]
@@ -221,13 +225,13 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         for name in features:
             if name not in _NAMES:
                 raise ValueError(
-                    f"features has the unknown name {name!r}; use names among "
+                    f"features contains the unknown name {name!r}. Use names from "
                     f"{', '.join(_NAMES)}."
                 )
             names += range(n_channels) if name == "channels" else [name]
         if not names or len(set(names)) < len(names):
             raise ValueError(
-                "features must have at least one name and none twice, got "
+                "features must contain at least one name and no duplicates, got "
                 f"{list(features)}."
             )
         return names
@@ -241,7 +245,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
 
 def _for_each_size(function, X, mask=None):
-    """Results for a stack of images, or for each image of a list of several sizes."""
+    """Results for a stack of images, or for each image of a list of different sizes."""
     if not isinstance(X, list | tuple) or len({shape_of(image) for image in X}) == 1:
         return [function(X) if mask is None else function(X, mask)]
     if mask is not None and len(mask) != len(X):
@@ -262,33 +266,33 @@ def _for_each_size(function, X, mask=None):
 def _check_layout(shape):
     """Raise ValueError for a single color image, or if the channels come first.
 
-    Such arrays could be images that are 3 or 4 pixels wide, or have many channels, but
-    hardly ever are.
+    Arrays of such shapes could be images that are 3 or 4 pixels wide or high, but such
+    images are very rare.
     """
     colors = (3, 4)
     if len(shape) == 3 and shape[2] in colors:
         raise ValueError(
-            f"X of shape {shape} would be {shape[0]} images of {shape[2]} pixels in "
-            "width. For one image of that many channels, use X[None]."
+            f"X of shape {shape} would contain {shape[0]} images with a width of "
+            f"{shape[2]} pixels. For one image with {shape[2]} channels, use X[None]."
         )
     if len(shape) == 4 and shape[1] in colors and shape[3] not in colors:
         raise ValueError(
-            f"X of shape {shape} would be images of {shape[3]} channels and "
-            f"{shape[1]} pixels in height. If the channels come first, use "
+            f"X of shape {shape} would contain images with {shape[3]} channels and a "
+            f"height of {shape[1]} pixels. If the channels are on axis 1, use "
             "np.moveaxis(X, 1, -1)."
         )
 
 
 def _check_mask(mask, shape):
-    """Mask of shape (n_samples, height, width)."""
+    """Validated mask of shape (n_samples, height, width)."""
     mask = np.asarray(mask)
     if mask.shape not in (shape, shape[1:]):
         raise ValueError(
-            f"mask must have shape {shape} or {shape[1:]}, as the images, got "
+            f"mask must have the shape of the images, {shape} or {shape[1:]}, got "
             f"{mask.shape}."
         )
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise ValueError("mask must be boolean, or contain 0 and 1 only.")
+        raise ValueError("mask must be boolean or contain only 0 and 1.")
     mask = np.broadcast_to(mask.astype(bool), shape)
     small = mask.sum(axis=(1, 2)) < 2
     if small.any():
@@ -300,7 +304,7 @@ def _check_mask(mask, shape):
 
 
 def _derivative(name):
-    """Axis (0 for y, 1 for x) and order of the derivative that a feature is."""
+    """Axis (0 for y, 1 for x) and order of the derivative with a given name."""
     name = str(name)
     return int("x" in name), name.count("x") + name.count("y") if "|" in name else 0
 
@@ -314,8 +318,8 @@ def _pixel_features(images, names):
     intensity = images @ weights
     coordinates = dict(zip("yx", np.ogrid[:height, :width], strict=True))
 
-    @cache  # both orders need the first derivative
-    def derivative(axis, order):  # one-sided differences at the border
+    @cache  # the first derivative is used for both orders
+    def derivative(axis, order):  # with one-sided differences at the edges
         if order == 0:
             return intensity
         return np.gradient(derivative(axis, order - 1), axis=axis + 1)
@@ -340,8 +344,9 @@ def _covariances(features, mask):
 
     ``features``, of shape (n_samples, d, height, width), is overwritten.
 
-    The features are centered before they are multiplied. Sums of f f' minus products of
-    sums, as by integral images [1], would lose the digits of a small variance.
+    The features are centered before they are multiplied. The difference of sums of f f'
+    and products of sums of f, as in the method of integral images [1], would not be
+    precise for small variances.
     """
     features = features.reshape(*features.shape[:2], -1)
     n_pixels, inside = features.shape[2], True
@@ -352,7 +357,7 @@ def _covariances(features, mask):
         means = features.mean(axis=2, where=inside, keepdims=True)
         features -= means
         if mask is not None:
-            features *= inside  # zero after centering: such pixels add nothing
+            features *= inside  # zeros after centering do not contribute
         covariances = features @ features.mT / (n_pixels - 1)
         variances = np.diagonal(covariances, axis1=1, axis2=2)
         rounding = np.finfo(np.float64).eps * (n_pixels * means)[..., 0]
@@ -364,15 +369,16 @@ def _check_finite(descriptors):
     if infinite.any():
         raise ValueError(
             f"The values of image {infinite.argmax()} are so large that their "
-            "covariances overflow; scale X down."
+            "covariances overflow. Divide X by a common factor."
         )
 
 
 def _check_definite(descriptors, constant, names):
-    """Raise unless the features of each image are linearly independent.
+    """Raise ValueError unless the features of each image are linearly independent.
 
-    The test uses eigenvalues of correlations, because the features have different
-    units: the variances of a position and of a derivative can differ by 1e6.
+    The test uses eigenvalues of correlation matrices, because the features have
+    different units: the variances of a position and of a derivative can differ by a
+    factor of 1e6.
     """
     remedy = "Set regularization to a small positive number, or remove features."
     if constant.any():
@@ -387,6 +393,6 @@ def _check_definite(descriptors, constant, names):
     if smallest.min() < _DEPENDENT:
         raise ValueError(
             f"The descriptor of image {smallest.argmin()} is not positive definite: "
-            f"its features {names} are linearly dependent, as the channels of a gray "
-            f"image in colors are. {remedy}"
+            f"its features {names} are linearly dependent, for example because color "
+            f"channels are equal. {remedy}"
         )

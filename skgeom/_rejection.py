@@ -32,7 +32,7 @@ from skgeom.utils.array_api import (
     move_attributes,
     namespace,
     numbers_like,
-    on_host,
+    on_cpu,
     to_numpy,
 )
 from skgeom.utils.estimator import (
@@ -55,36 +55,36 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     ``predict`` returns the most probable class if its probability is at least
     ``threshold_``, and ``reject_label_`` otherwise. With calibrated probabilities and a
-    threshold t, this is the optimal rule of Chow [1]_ for a rejection that costs 1 - t
-    times as much as an error.
+    threshold t, this is the optimal rule of Chow [1]_ if the cost of a rejection is
+    1 - t times the cost of an error.
 
     Parameters
     ----------
     estimator : classifier
-        The classifier; ``fit`` fits a clone of it. It must have ``predict_proba``;
-        wrap a classifier without ``predict_proba`` in a
-        :class:`~sklearn.calibration.CalibratedClassifierCV`. Wrap a fitted classifier
-        in a :class:`~sklearn.frozen.FrozenEstimator`.
+        The classifier; ``fit`` fits a clone of it. The classifier must have the method
+        ``predict_proba``. Wrap a classifier without this method in a
+        :class:`~sklearn.calibration.CalibratedClassifierCV`. Wrap a classifier that is
+        already fitted in a :class:`~sklearn.frozen.FrozenEstimator`.
     threshold : float or None, default=None
         The smallest probability with which a class is predicted, between 0 and 1. None
         means 0.5, unless ``rejection_rate`` or ``target_error`` is given.
     rejection_rate : float or None, default=None
         Fraction of the samples to reject, between 0 and 1. ``fit`` selects the
-        threshold, see Notes.
+        threshold as described in the notes.
     target_error : float or None, default=None
-        Largest fraction of errors among the accepted samples, between 0 and 1. ``fit``
-        selects the threshold, see Notes. Set at most one of ``threshold``,
-        ``rejection_rate`` and ``target_error``.
+        Largest allowed fraction of errors among the accepted samples, between 0 and 1.
+        ``fit`` selects the threshold as described in the notes. Set at most one of
+        ``threshold``, ``rejection_rate`` and ``target_error``.
     confidence_level : float, default=0.95
         Probability with which ``target_error`` is met, between 0 and 1.
     reject_label : str, number or None, default=None
-        Prediction for rejected samples; it must not be a class. None means "rejected"
-        if the classes are strings. If they are numbers, it means -1, or the smallest
-        class minus 1 if a class is negative.
+        Prediction for rejected samples; it must differ from the classes. With None, the
+        label is "rejected" if the classes are strings, and
+        ``min(-1, floor(classes.min()) - 1)`` if the classes are numbers.
     cv : int, cross-validation generator or iterable, default=None
         Folds for ``rejection_rate`` and ``target_error``, as in scikit-learn. None
-        means 10 stratified folds; if the smallest class has fewer samples, as many
-        folds as samples of this class, but at least 5.
+        means 10 stratified folds. If the smallest class has fewer than 10 samples, the
+        number of folds is the number of samples of this class, but at least 5.
     n_jobs : int or None, default=None
         Number of folds that are fitted in parallel, as in scikit-learn.
 
@@ -94,7 +94,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The fitted classifier.
     threshold_ : float
         The smallest probability with which a class is predicted. If no threshold meets
-        ``target_error``, it is infinite, and all samples are rejected.
+        ``target_error``, ``threshold_`` is infinite, and all samples are rejected.
     reject_label_ : str, number or object
         The label that :meth:`predict` returns for rejected samples.
     classes_ : ndarray of shape (n_classes,)
@@ -109,49 +109,55 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     --------
     accuracy_rejection_curve : Accuracy of the accepted samples for all thresholds.
     skgeom.plotting.AccuracyRejectionDisplay : Plot of the accuracy-rejection curve.
-    sklearn.calibration.CalibratedClassifierCV : Calibrates probabilities.
+    sklearn.calibration.CalibratedClassifierCV : Calibrates class probabilities.
 
     Notes
     -----
-    With ``rejection_rate`` or ``target_error``, the probabilities of a sample are
-    computed by a clone of the classifier that was fitted without the fold of this
-    sample, because the probabilities of training samples are too large. Finally, the
-    classifier is fitted to all samples. A :class:`~sklearn.frozen.FrozenEstimator` uses
-    no folds: the threshold is selected from its probabilities of the samples passed to
-    :meth:`fit`. Do not pass the training samples of the frozen classifier.
+    With ``rejection_rate`` or ``target_error``, the threshold is selected on held-out
+    samples, because the probabilities of training samples are too large: a clone of the
+    classifier that is fitted without a fold computes the probabilities of the samples
+    in this fold. Finally, the classifier is fitted to all samples. A
+    :class:`~sklearn.frozen.FrozenEstimator` uses no folds, because it is already
+    fitted: it computes the probabilities of the samples that are passed to :meth:`fit`.
+    Do not pass the training samples of the frozen classifier.
 
-    The confidence of a sample is its largest class probability. For ``rejection_rate``,
-    the threshold lies half-way between two neighboring confidences. Samples of equal
-    confidence are not separated: the fraction of the samples (of the total weight, if
-    there are sample weights) below the threshold is the attainable fraction nearest to
-    ``rejection_rate``; the smaller fraction if two are equally near. Samples of the
-    largest confidence are never rejected. If no sample is rejected, the threshold lies
-    half-way between the smallest confidence and ``1 / n_classes``, the confidence of a
-    random guess.
+    The confidence of a sample is its largest class probability. With
+    ``rejection_rate``, the threshold is half-way between two neighboring confidences.
+    Samples of equal confidence are not separated, so only some fractions of the samples
+    (or of the total sample weight) can be rejected. The classifier rejects the possible
+    fraction that is nearest to ``rejection_rate``, or the smaller one of two equally
+    near fractions. Samples of the largest confidence are never rejected. If the nearest
+    fraction is zero, the threshold is half-way between the smallest confidence and
+    ``1 / n_classes``, the confidence of a random guess.
 
-    For ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which accept
-    fixed numbers of the n samples. A threshold passes if the upper confidence limit of
-    Clopper and Pearson for the error among the accepted samples is at most the target.
-    Thresholds are tested in descending order (fixed-sequence testing [2]_), from the
-    first threshold that accepts at least
-    ``log(1 - confidence_level) / log(1 - target_error)`` samples. The risk
-    ``1 - confidence_level`` is divided into m + 1 parts: m parts for the first test,
-    and one part for all further tests. If a threshold passes, its risk is added to the
-    next test. The smallest threshold that passes is selected. Only the order of the
-    confidences matters, so overconfident and calibrated probabilities lead to the same
-    rejections. With a frozen classifier, and samples that are drawn independently from
-    the same distribution as later samples, the error is guaranteed: with probability
-    ``confidence_level`` over the draw of the samples, the classifier misclassifies at
-    most the fraction ``target_error`` of the accepted later samples. With folds, the
-    guarantee is not strict, because each tested classifier was trained with a part of
-    the samples, and the final classifier, which is usually more accurate, with all
-    samples. A target of 0.05 at the level 0.95 requires at least 59 samples. If no
-    threshold passes, ``fit`` warns and all samples are rejected.
+    With ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which
+    accept fixed numbers of the n samples. A threshold passes the test if the upper
+    Clopper-Pearson confidence limit of the error rate among the accepted samples is at
+    most the target. The thresholds are tested in descending order (fixed-sequence
+    testing [2]_). The first threshold accepts at least
+    ``log(1 - confidence_level) / log(1 - target_error)`` samples, because a test with
+    fewer samples cannot pass. The risk ``1 - confidence_level`` is divided into m + 1
+    equal parts. The first test has the risk of m parts, and the later tests share one
+    part. If a threshold passes, its risk is added to the risk of the next test. The
+    smallest threshold that passes is selected. If no threshold passes, ``fit`` warns
+    and all samples are rejected. A target of 0.05 at the confidence level 0.95 requires
+    at least 59 samples. The selection depends only on the order of the confidences, so
+    a strictly increasing transformation of the confidences does not change which
+    samples are rejected.
 
-    If the classes are numbers, the reject label must be a number; if they are strings,
-    a string. Classes of type object allow any label. The dtype of the predictions
-    represents the classes and the reject label: integers stay integers unless the label
-    is a fraction or NaN, and the classes False and True become 0 and 1.
+    The error rate is guaranteed for a frozen classifier if the samples passed to
+    :meth:`fit` and later samples are drawn independently from the same distribution:
+    with probability ``confidence_level`` over the draw of the samples, the classifier
+    misclassifies at most the fraction ``target_error`` of the accepted later samples.
+    With folds, the guarantee is not strict, because the tested classifiers were trained
+    with a part of the samples, and the final classifier with all samples. The final
+    classifier is usually more accurate.
+
+    If the classes are numbers, the reject label must be a number. If the classes are
+    strings, it must be a string. For classes of dtype object, any label is allowed. The
+    dtype of the predictions can represent the classes and the reject label. Integer
+    classes remain integers unless the reject label is a fraction or NaN. The classes
+    False and True become 0 and 1.
 
     References
     ----------
@@ -220,10 +226,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, for the classifier and for the rejection rate. They
-            are not supported with ``target_error``, which counts samples.
+            Weights of the samples, for the classifier and for the rejection rate.
+            Weights are not supported with ``target_error``, because its guarantee
+            counts samples.
         **fit_params : dict
-            Further parameters of the classifier's ``fit``. Parameters with one entry
+            Additional arguments of the classifier's ``fit``. Arguments with one entry
             per sample are split into folds like the samples.
 
         Returns
@@ -234,13 +241,13 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the classifier has no ``predict_proba``, if more than one of
-            ``threshold``, ``rejection_rate`` and ``target_error`` is given, if the
-            reject label is a class or has a type different from the classes, if there
-            is one class only, if a sample has no label or several labels, if
-            probabilities are NaN, or if with ``target_error`` there are sample weights
-            or ``cv`` tests a sample twice. Exceptions raised by the
-            classifier are propagated.
+            If the classifier has no ``predict_proba``; if more than one of
+            ``threshold``, ``rejection_rate`` and ``target_error`` is given; if the
+            reject label is a class or cannot be stored in an array with the classes; if
+            there is only one class; if a sample has no label or several labels; if
+            probabilities of held-out samples are NaN; or if ``target_error`` is given
+            and sample weights are passed or ``cv`` tests a sample twice. Exceptions of
+            the classifier are propagated.
 
         Warns
         -----
@@ -253,7 +260,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"{name} requires y to be passed, but the target y is None"
             )
-        # Unlike X, they fit into memory.
+        # Labels and weights fit into memory, also if X does not.
         y, sample_weight = (
             values.compute() if is_dask(values) else values
             for values in (y, sample_weight)
@@ -265,10 +272,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_holds_numbers(sample_weight, "sample_weight")
         labels, y = y, checked_labels(y, X)
         (X,) = indexable(X)
-        # A frozen classifier saw other samples.
+        # The samples for a frozen classifier may all be of one class.
         if not isinstance(self.estimator, FrozenEstimator):
             check_two_classes(np.unique(y), name)
-        sample_weight = on_host(sample_weight)
+        sample_weight = on_cpu(sample_weight)
         weights = check_sample_weight(sample_weight, y, ensure_non_negative=True)
         routed = self._route(sample_weight, fit_params)
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
@@ -279,7 +286,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.threshold_ = self._find_threshold(X, y, weights, routed)
-        # A classifier that accepts such arrays returns them; text is in NumPy arrays.
+        # A classifier with array API support returns arrays of the library of X. Arrays
+        # of strings remain NumPy arrays.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
             move_attributes(self, X)
             if is_dispatched(labels):
@@ -312,7 +320,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         }
         if len(rules) > 1:
             given = " and ".join(f"{name}={value}" for name, value in rules.items())
-            raise ValueError(f"Only one of {given} can be set. Set the others to None.")
+            raise ValueError(f"Only one of {given} can be set. Set all others to None.")
         if self.target_error is not None and sample_weight is not None:
             raise ValueError(
                 "sample_weight cannot be used with target_error, whose guarantee "
@@ -330,16 +338,17 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
 
     def _validated(self, X, y, routed):
-        """Largest probabilities of samples that were not trained with.
+        """Confidences of held-out samples.
 
-        Also whether their classes are correct, and the numbers of the samples.
+        Returns the largest probability of each sample, whether its most probable class
+        is correct, and the indices of the samples.
         """
         if isinstance(self.estimator, FrozenEstimator):
             results = [_confidences(self.estimator_, X, y)]
             tested = np.arange(len(results[0][0]))
         else:
             cv = self.cv
-            if cv is None:  # many folds: their classifiers resemble the final one
+            if cv is None:  # with many folds, classifiers are similar to the final one
                 smallest = np.unique(y, return_counts=True)[1].min()
                 cv = int(np.clip(smallest, 5, 10))
             cv = check_cv(cv, y, classifier=True)
@@ -355,8 +364,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         bad = np.isnan(confidences).sum()
         if bad:
             raise ValueError(
-                f"{type(self.estimator).__name__} gives NaN as probabilities of {bad} "
-                f"of {len(confidences)} samples, so no threshold can be found."
+                f"{type(self.estimator).__name__} returns NaN probabilities for {bad} "
+                f"of {len(confidences)} samples, so no threshold can be selected."
             )
         return confidences, correct, tested
 
@@ -377,22 +386,23 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_arrays(X, "predict")
         probabilities = self.estimator_.predict_proba(X)
         if namespace(self._labels) is np:
-            probabilities = on_host(probabilities)
+            probabilities = on_cpu(probabilities)
         xp = namespace(probabilities)
         encoded = xp.argmax(probabilities, axis=1)
-        # NaN >= threshold is False, so that NaN is rejected: the last label.
+        # NaN >= threshold is False, so samples with NaN get the last label and are
+        # rejected.
         accepted = xp.max(probabilities, axis=1) >= self.threshold_
         last = xp.full_like(encoded, self._labels.shape[0] - 1)
         return xp.take(self._labels, xp.where(accepted, encoded, last))
 
     def _check_arrays(self, X, method):
-        """Raise unless this is fitted, to arrays like X if it follows these."""
+        """Raise an error unless fitted, with arrays of the library and device of X."""
         check_is_fitted(self)
         if namespace(self._labels) is not np:
             check_same_namespace(X, self, attribute="_labels", method=method)
 
     def predict_proba(self, X):
-        """Return the classifier's probabilities of the classes.
+        """Return the class probabilities of the classifier.
 
         Parameters
         ----------
@@ -409,11 +419,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.predict_proba(X)
 
     def score(self, X, y, sample_weight=None):
-        """Return the fraction of all samples that are predicted correctly.
+        """Return the accuracy, where rejected samples count as errors.
 
-        A rejected sample counts as an error, unless its true label is the reject label.
-        The score therefore decreases as more samples are rejected.
-        :func:`accuracy_rejection_curve` computes the accuracy of the accepted samples.
+        A rejected sample counts as correct only if its true label is the reject label.
+        The score therefore decreases as more samples are rejected. Use
+        :func:`accuracy_rejection_curve` to compute the accuracy of the accepted
+        samples.
 
         Parameters
         ----------
@@ -427,12 +438,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         score : float
-            The fraction, between 0 and 1.
+            The fraction of correctly predicted samples, between 0 and 1.
         """
-        y, sample_weight = column_or_1d(on_host(y)), on_host(sample_weight)
-        predicted = on_host(self.predict(X))
+        y, sample_weight = column_or_1d(on_cpu(y)), on_cpu(sample_weight)
+        predicted = on_cpu(self.predict(X))
         check_consistent_length(predicted, y, sample_weight)
-        # accuracy_score refuses some reject labels, such as NaN.
+        # accuracy_score raises errors for some reject labels, such as NaN.
         return float(np.average(predicted == y, weights=sample_weight))
 
     def get_metadata_routing(self):
@@ -462,7 +473,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _fold_confidences(classifier, X, y, train, test, fit_params):
-    """Confidences in the test part, after a fit to the training part."""
+    """Confidences of the test samples, after a fit to the training samples."""
     X_train, y_train = safe_split(classifier, X, y, train)
     X_test, y_test = safe_split(classifier, X, y, test, train)
     params = check_method_params(X, fit_params, indices=train)
@@ -472,24 +483,24 @@ def _fold_confidences(classifier, X, y, train, test, fit_params):
 
 def _confidences(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
-    probabilities = on_host(classifier.predict_proba(X))
+    probabilities = on_cpu(classifier.predict_proba(X))
     predicted = to_numpy(classifier.classes_)[probabilities.argmax(axis=1)]
     return probabilities.max(axis=1), predicted == np.asarray(column_or_1d(y))
 
 
 def _with_reject_label(classes, label):
-    """Array of the classes followed by the reject label, in a dtype that holds both.
+    """The classes followed by the reject label, in an array that can represent both.
 
-    None stands for "rejected" if the classes are strings, and if they are numbers for
-    -1 or, if that is not below all of them, the next smaller integer.
+    With None, the label is "rejected" if the classes are strings. If the classes are
+    numbers, the label is -1, or a smaller integer if -1 is not below all classes.
     """
     labels = classes.tolist()
     is_text = all(isinstance(known, str) for known in labels)
     if label is None:
         if not is_text and not all(isinstance(known, Real) for known in labels):
             raise ValueError(
-                "reject_label must be given where the classes are neither all strings "
-                f"nor all numbers; they are {labels}."
+                f"The classes {labels} are neither all strings nor all numbers. Set "
+                "reject_label."
             )
         label = "rejected" if is_text else min(-1, int(np.floor(classes.min())) - 1)
     if any(label == known for known in labels):
@@ -508,9 +519,9 @@ def _with_reject_label(classes, label):
         fits = dtype.kind != "O" and classes.astype(dtype).tolist() == labels
         if not fits or isinstance(label, str) != is_text:
             raise ValueError(
-                f"reject_label={label!r} and the classes, of dtype {classes.dtype}, do "
-                "not fit into one array. Choose a label of the kind and range of the "
-                "classes, or use labels of dtype object in fit."
+                f"reject_label={label!r} cannot be stored in one array with classes of "
+                f"dtype {classes.dtype}. Choose a label of the type and range of the "
+                "classes, or pass y of dtype object to fit."
             )
     return np.concatenate([classes.astype(dtype), np.array([label], dtype=dtype)])
 
@@ -518,18 +529,20 @@ def _with_reject_label(classes, label):
 def _threshold_of_error(confidences, correct, target_error, confidence_level):
     r"""The smallest threshold that provably meets the target; infinite if none does.
 
-    The candidates accept fixed numbers of samples, so that they do not depend on how
-    the confidences are scaled. For m accepted samples with e errors, the probability of
-    at most e errors, where the error rate exceeds the target :math:`\epsilon`, is at
-    most :math:`P(B_{m, \epsilon} \le e)` with a binomial B.
+    Each candidate accepts a fixed number of samples, so the candidates do not depend on
+    the scale of the confidences. A candidate accepts m samples with e errors. If the
+    error rate exceeds the target :math:`\epsilon`, the probability of at most e errors
+    is at most :math:`P(B_{m, \epsilon} \le e)` with a binomial variable B. The
+    candidate passes the test if this bound is at most the risk of the test.
 
-    Candidates are tested in the order of falling thresholds, from the first one that
-    could pass without an error, :math:`m \ge \log(\text{risk}) / \log(1 - \epsilon)`.
-    A candidate that passes hands its risk on to the next one (fixed-sequence testing).
-    A part of the risk is shared by the later candidates, so that an error among the
-    most confident samples does not end the sequence (fallback procedure). Numbers of
-    accepted samples that differ by less than the square root of n have nearly equal
-    confidence limits, so about sqrt(n) candidates are tested.
+    Candidates are tested in descending order of the threshold, from the first candidate
+    that could pass without an error,
+    :math:`m \ge \log(\text{risk}) / \log(1 - \epsilon)`. If a candidate passes, its
+    risk is added to the risk of the next candidate (fixed-sequence testing). The later
+    candidates share a part of the risk, so that an error among the most confident
+    samples does not end the sequence (fallback procedure). Numbers of accepted samples
+    that differ by less than the square root of n have nearly equal confidence limits,
+    so about sqrt(n) candidates are tested.
 
     Parameters
     ----------
@@ -540,24 +553,24 @@ def _threshold_of_error(confidences, correct, target_error, confidence_level):
     target_error : float
         The largest fraction of errors among the accepted samples.
     confidence_level : float
-        Probability with which it must be met.
+        Probability with which the target must be met.
 
     Returns
     -------
     float
-        Samples of at least this confidence are accepted.
+        The threshold: samples of at least this confidence are accepted.
     """
     n, risk = len(confidences), 1 - confidence_level
     order = np.argsort(-confidences, kind="stable")
     descending = confidences[order]
     errors = np.concatenate([[0], np.cumsum(~correct[order])])
     n_candidates = int(np.sqrt(n))
-    shared = risk / (n_candidates + 1)  # by all candidates but the first
+    shared = risk / (n_candidates + 1)  # by all candidates except the first one
     log_kept = np.log1p(-target_error)
     first = int(np.ceil(np.log(risk - shared) / log_kept))
     first = min(max(first, n // n_candidates), n)
     ranks = np.linspace(first, n, n_candidates).round().astype(int)
-    # Samples as confident as the first rejected one are rejected.
+    # Samples with the same confidence as the first rejected sample are rejected.
     counts = np.searchsorted(-descending, -descending[ranks[ranks < n]], side="left")
     counts = np.unique(np.append(counts, n))
     counts = counts[counts >= first]
@@ -575,45 +588,48 @@ def _threshold_of_error(confidences, correct, target_error, confidence_level):
     if threshold == np.inf:
         fewest = int(np.ceil(np.log(risk) / log_kept))
         warn_user(
-            f"All samples are rejected: no threshold meets target_error={target_error} "
-            f"with confidence_level={confidence_level}, which requires at least "
-            f"{fewest} validation samples without an error; there are "
-            f"{errors[-1]} errors in {n} samples. Use more samples or a more accurate "
-            "classifier, or increase target_error.",
+            "All samples are rejected: no threshold meets "
+            f"target_error={target_error} with confidence_level={confidence_level}, "
+            f"which requires at least {fewest} held-out samples without an error; "
+            f"there are {errors[-1]} "
+            f"errors in {n} samples. Use more samples or a more accurate classifier, "
+            "or increase target_error.",
             UserWarning,
         )
     return float(threshold)
 
 
 def _threshold_of_rate(confidences, weights, rate, guess):
-    """Threshold below which a fraction of the weight lies that is nearest to ``rate``.
+    """Threshold such that the rejected fraction of the weight is nearest to ``rate``.
 
-    Of two that are as near, it is the smaller one. Equal confidences are not separated,
-    and the largest one is kept. The threshold is half-way between two neighbors.
-    ``guess`` is the smallest possible confidence, and stands for the neighbor below
-    the smallest one that occurs.
+    If two fractions are equally near, the smaller one is rejected. Equal confidences
+    are not separated, and samples of the largest confidence are accepted. The threshold
+    is half-way between two neighboring confidences. The lower neighbor of the smallest
+    confidence is ``guess``, the smallest possible confidence.
     """
     seen = weights > 0
     values, which = np.unique(confidences[seen], return_inverse=True)
     totals = np.cumsum(np.bincount(which, weights[seen]))
     below = np.concatenate([[0.0], totals[:-1]])
     gaps = np.abs(below - rate * totals[-1])
-    # 0.29 * 50 is 14.499999999999998: 14 and 15 are as near, but for rounding.
+    # 0.29 * 50 is 14.499999999999998; the tolerance makes 14 and 15 equally near.
     first = np.flatnonzero(gaps <= gaps.min() + 1e-9 * totals[-1])[0]
     lower, upper = values[first - 1] if first else min(guess, values[0]), values[first]
     middle = lower + (upper - lower) / 2
-    # Between neighboring floating-point numbers, the middle may round to the lower.
+    # The middle of neighboring floating-point numbers may be rounded to the lower one.
     return float(middle if middle > lower else upper)
 
 
 def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None):
-    r"""Compute the accuracy of the kept samples and the rejection rate, by threshold.
+    r"""Compute accuracies and rejection rates for all thresholds of the confidence.
 
-    The prediction for a sample is the class of its largest score, and this score is the
-    confidence c of the sample. With the threshold t, samples with c < t are rejected. A
+    The predicted class :math:`\hat y_i` of sample i is the class with the largest
+    score, and this score is the confidence :math:`c_i` of the sample. With the
+    threshold t, samples with a confidence below t are rejected. A
     :class:`RejectionClassifier` with ``threshold=thresholds[k]`` rejects the fraction
     ``rejection_rates[k]`` of the samples, and its accuracy on the accepted samples is
-    ``accuracies[k]`` [1]_:
+    ``accuracies[k]``. With the sample weights :math:`w_i`, the accuracy a and the
+    rejection rate r are [1]_
 
     .. math:: a(t) = \frac{\sum_i w_i [c_i \ge t] [\hat y_i = y_i]}
        {\sum_i w_i [c_i \ge t]}, \qquad
@@ -624,40 +640,42 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     y_true : array-like of shape (n_samples,)
         The true labels.
     y_score : array-like of shape (n_samples, n_classes)
-        The probabilities of the classes, or scores whose largest value is the
-        predicted class, such as ``decision_function`` for more than two classes.
+        The probabilities of the classes, or scores of the classes, such as the values
+        of ``decision_function`` for more than two classes.
     labels : array-like of shape (n_classes,), default=None
         The classes in the order of the columns, such as ``classes_`` of a classifier.
         None means the sorted labels in ``y_true``.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples, not negative. None means equal weights.
+        Nonnegative weights of the samples. None means equal weights.
 
     Returns
     -------
     accuracies : ndarray of shape (n_thresholds,)
-        Accuracy of the samples that are not rejected.
+        Accuracy on the accepted samples for each threshold.
     rejection_rates : ndarray of shape (n_thresholds,)
-        Fraction of the samples that are rejected, increasing from 0.
+        Fraction of the samples that are rejected, in increasing order from 0.
     thresholds : ndarray of shape (n_thresholds,)
-        The distinct confidences, increasing.
+        The distinct confidences, in increasing order.
 
     Raises
     ------
     ValueError
-        If ``labels`` does not name each column once, if a true label is not among the
-        labels, if a score is not finite, or if all weights are zero.
+        If ``labels`` does not contain one distinct label for each column, if a true
+        label is not in ``labels``, if a score is infinite or NaN, or if all weights are
+        zero.
 
     See Also
     --------
     skgeom.plotting.AccuracyRejectionDisplay : Plot of the curve.
-    RejectionClassifier : Rejects below a threshold.
+    RejectionClassifier : Classifier that rejects samples below a threshold.
 
     Notes
     -----
     Samples of equal confidence are rejected together. The curve therefore has one point
-    for each distinct confidence and does not depend on the order of the samples. It
-    ends at the largest confidence, because the accuracy of zero accepted samples is
-    undefined. If several classes have equal scores, the first class is predicted.
+    for each distinct confidence and does not depend on the order of the samples. The
+    curve ends at the largest confidence, because the accuracy is undefined if no sample
+    is accepted. If several classes have the same largest score, the first of these
+    classes is predicted.
 
     References
     ----------
@@ -687,9 +705,9 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     labels = found if labels is None else column_or_1d(labels)
     if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
         raise ValueError(
-            f"y_score has {y_score.shape[1]} classes, and the labels are "
-            f"{labels.tolist()}. Set labels to one label per column, for example "
-            "classes_ of the classifier."
+            f"y_score has {y_score.shape[1]} columns, but the labels are "
+            f"{labels.tolist()}. Set labels to one distinct label per column, for "
+            "example classes_ of the classifier."
         )
     unknown = [label for label in found.tolist() if label not in labels.tolist()]
     if unknown:
@@ -701,14 +719,14 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     weights = check_sample_weight(sample_weight, confidences, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for all samples.")
-    # Samples of weight zero are omitted: a threshold of theirs could give 0 / 0.
+    # Samples of weight zero are omitted: their thresholds could lead to 0 / 0.
     seen = weights > 0
     thresholds, which = np.unique(confidences[seen], return_inverse=True)
     weights = weights[seen]
     totals = np.bincount(which, weights)
     hits = np.bincount(which, weights * correct[seen])
-    # Summed from the largest confidence down: the last accuracies are of few samples,
-    # and differences of large sums would lose their digits.
+    # Sums from the largest confidence down: the last accuracies are means of few
+    # samples, and differences of large sums would not be precise.
     accuracies = np.cumsum(hits[::-1])[::-1] / np.cumsum(totals[::-1])[::-1]
     rejected = np.concatenate([[0.0], np.cumsum(totals)])
     return accuracies, rejected[:-1] / rejected[-1], thresholds

@@ -1,4 +1,4 @@
-"""Shrinkage of class covariances, selected by the posteriors of held-out samples."""
+"""Shrinkage of class covariances, selected with posteriors of held-out samples."""
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -15,26 +15,27 @@ from skgeom._statistics import closed_form_shrinkage
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.validation import weighted_samples
 
-# Candidates of the number of samples per feature as which the pooled covariance counts.
-# Folds are held out until ``_ENOUGH`` samples are, and the best temperature determines
-# the score. benchmarks/bench_gaussian.py compares all of them.
+# Candidates of the number of samples per feature that corresponds to the weight of the
+# pooled covariance; number of held-out samples after which no further fold is held out;
+# temperatures, of which the best one determines the score of a candidate.
+# benchmarks/bench_gaussian.py compares different values of these constants.
 PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
 _ENOUGH = 500
 _TEMPERATURES = (1, 4, 16)
-# A variance below this multiple of the number of features, relative to the feature's
-# own or pooled variance, is rounding.
+# A relative variance below this constant times the number of features is a rounding
+# error.
 ROUNDING = np.finfo(np.float64).resolution
 
 
 class HeldOutSamples:
     """Samples that are held out in folds, at most ``MOST_SAMPLES`` of positive weight.
 
-    Equal samples are one, with the sum of their weights.
+    Equal samples are treated as one sample with the sum of their weights.
 
     Parameters
     ----------
     X, y, sample_weight : array of shape (n_samples, n_features), ndarray, ndarray
-        Valid samples, their labels, and their weights or None.
+        Validated samples, their labels, and their weights or None.
     """
 
     def __init__(self, X, y, sample_weight=None):
@@ -47,33 +48,35 @@ class HeldOutSamples:
         self.folds = held_out_folds(self.X, self.y)
 
     def distinct_shares(self):
-        """The share of samples that are distinct, by the labels of the classes."""
+        """The proportion of distinct samples of each class, as a dict by label."""
         classes, labels = np.unique(self.y, return_inverse=True)
         shares = np.bincount(labels) / np.bincount(labels, self.weights)
         return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
     def select_prior(self, total, basis, pooled, diagonal, priors):
-        """The best element of ``PRIOR_SAMPLES``, and the Brier scores of all.
+        """Select an element of ``PRIOR_SAMPLES``; also returns all Brier scores.
 
-        Both are None if all samples are equal.
+        Both are None if no samples can be held out.
 
-        The largest element is selected whose score is within one standard error of the
-        best, by paired differences. The score is the Brier score of the posteriors of
-        held-out samples at the best of some temperatures. It is bounded, so that no
-        single sample far from all classes decides, and it does not depend on how
-        calibrated the posteriors are.
+        The score of an element is the Brier score of the posteriors of held-out samples
+        at the best temperature. The largest element whose score is within one standard
+        error of the best score, by paired differences, is selected. The Brier score is
+        bounded, so a single sample far from all classes has little influence. Because
+        of the temperature, the score hardly depends on the calibration of the
+        posteriors.
 
         Parameters
         ----------
         total : ClassStatistics
             Statistics of all samples.
         basis : ndarray of shape (n_features, n) or None
-            The coordinates are ``X @ basis``.
+            If given, the coordinates ``X @ basis`` are used.
         pooled : ndarray of shape (n, n)
             Target of the shrinkage of the class covariances.
         diagonal : float
-            The intensity by which the pooled one was shrunk towards its diagonal.
+            Intensity with which the pooled covariance was shrunk towards its diagonal.
         priors : array of shape (n_classes,)
+            Prior probabilities of the classes.
         """
         X, priors = self.X, to_numpy(priors)
         if basis is not None:
@@ -88,7 +91,7 @@ class HeldOutSamples:
                 continue
             sums = X[out], self.y[out], sample_weights[out]
             training = training_statistics(total, *sums, distinct=True)
-            if len(training.classes) < len(total.classes):  # by rounding of weights
+            if len(training.classes) < len(total.classes):  # because of rounding
                 continue
             n_prior = PRIOR_SAMPLES[:, None] * X.shape[1]
             intensities = prior_intensities(n_prior, training.counts)
@@ -113,7 +116,7 @@ class HeldOutSamples:
 
 
 def _scores(densities, labels, log_priors, weights):
-    """Scores of samples (rows) and priors (columns), at the best temperatures."""
+    """Scores of samples (rows) for each prior (column), at the best temperature."""
     densities = densities - densities.max(axis=1, keepdims=True)
     of_temperatures = []
     for temperature in _TEMPERATURES:
@@ -127,23 +130,23 @@ def _scores(densities, labels, log_priors, weights):
 
 
 def prior_intensities(n_prior, counts):
-    """Weights of a pooled covariance that counts as ``n_prior`` samples more."""
+    """Weight of a pooled covariance that counts like ``n_prior`` additional samples."""
     with np.errstate(divide="ignore", invalid="ignore"):
         intensities = 1 / (1 + np.maximum(counts - 1, 0) / n_prior)
-    return np.nan_to_num(intensities, nan=1.0)  # 0 / 0 of a single sample
+    return np.nan_to_num(intensities, nan=1.0)  # 0 / 0 for a single sample
 
 
 def maximum_likelihood(statistics):
-    """The sample covariances of the classes, divided by their counts."""
+    """The maximum likelihood covariances of the classes (scatter divided by count)."""
     factors = np.maximum(1 - 1 / statistics.counts, 0)
     return statistics.covariances * factors[:, None, None]
 
 
 def without_rounding(statistics):
-    """Covariances of the classes, and of all samples, without rounding errors.
+    """Covariances of the classes and of all samples; rounding errors become zero.
 
-    The computed mean of equal numbers differs from them by rounding, and so does their
-    standard deviation from zero: by some units in the last digit of the mean, or of the
+    The computed standard deviation of equal numbers is not exactly zero, because their
+    computed mean is rounded. It is a few units in the last place of the mean, or of the
     total standard deviation if the samples were centered before.
     """
     covariances, sizes = statistics.covariances, np.abs(statistics.means)
@@ -164,9 +167,9 @@ def shrunk_to_diagonal(within, total_variances, n_distinct):
     """The pooled covariance, shrunk towards its diagonal, and the intensity.
 
     The intensity minimizes the mean square error of the correlations r, whose variance
-    is (1 - r^2)^2 / n (Schaefer and Strimmer, 2005, for Gaussians and n degrees of
-    freedom), but the diagonal counts as one sample at least. A feature that is
-    constant within all classes counts as varying in one sample.
+    is (1 - r^2)^2 / n for Gaussians and n degrees of freedom (Schaefer and Strimmer,
+    2005). The diagonal has at least the weight of one sample. A feature that is
+    constant within all classes is treated as if it varied in one sample.
     """
     constant = np.diag(within) == 0
     covariance = within + np.diag(constant * total_variances / n_distinct.sum())
@@ -183,24 +186,27 @@ def shrunk_to_diagonal(within, total_variances, n_distinct):
 
 
 def closed_form_intensities(covariances, counts, pooled):
-    """Intensities of ``ClassStatistics.shrunk`` after whitening with ``pooled``."""
+    """Closed-form intensities, as in ``shrunk``, after whitening with ``pooled``."""
     W = whitener(pooled)
     return closed_form_shrinkage(W.T @ covariances @ W, counts)
 
 
 def _within(statistics, shares):
-    """The mean covariance within the classes, with given weights of the classes."""
+    """The within-class covariance, with given weights of the classes."""
     return np.tensordot(shares, maximum_likelihood(statistics), axes=1)
 
 
 def whitener(covariance):
-    """A matrix W with W' covariance W = I."""
+    """A matrix W such that W' covariance W is the identity."""
     factor = np.linalg.cholesky(covariance)
     return solve_triangular(factor, np.eye(len(factor)), lower=True).T
 
 
 def _log_densities(training, pooled, intensities, X):
-    """Of each sample, class and prior; NaN for priors that leave a class singular."""
+    """Log densities of shape (n_samples, n_classes, n_priors).
+
+    They are NaN for priors with which the covariance of a class is singular.
+    """
     W = whitener(pooled)
     X, means = X @ W, training.means @ W
     covariances = W.T @ maximum_likelihood(training) @ W

@@ -1,4 +1,4 @@
-"""Class-conditional means and covariances: from data, in pieces, merged, projected."""
+"""Counts, means and covariances of classes: estimation, merging and projection."""
 
 from contextlib import nullcontext
 from copy import copy, deepcopy
@@ -26,7 +26,7 @@ from skgeom.utils.array_api import (
     is_dispatched,
     like,
     namespace,
-    on_host,
+    on_cpu,
     take,
     to_numpy,
 )
@@ -43,16 +43,18 @@ from skgeom.utils.validation import (
     union_of_classes,
 )
 
-# The estimators of pyriemann.geometry.covariance that estimate a covariance.
-# The M-estimators "hub", "stu" and "tyl" are excluded: they estimate a covariance up to
-# a factor, and distances between Gaussians compare covariances with mean differences.
+# Supported estimators of pyriemann.geometry.covariance. The M-estimators "hub", "stu"
+# and "tyl" are excluded: they estimate a covariance up to a factor, but distances
+# between Gaussians depend on the scale of the covariances.
 _ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
 
-# Rows copied to float64 at a time: 128 take 1.7 times the time, and 32,768 as long
-# (statistics of MNIST, benchmarks/bench_constants.py).
+# Number of rows that are copied to float64 at a time. For the statistics of MNIST,
+# blocks of 128 rows take 1.7 times the time, and blocks of 32,768 rows the same time
+# (benchmarks/bench_constants.py).
 ROWS_PER_BLOCK = 2048
 
-# Sums of squares in this range have all digits, and can be added over classes.
+# Sums of squares in this range are computed without loss of precision, and sums over
+# classes do not overflow.
 _RANGE = np.finfo(np.float64)
 _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 
@@ -60,31 +62,35 @@ _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labeled data.
 
-    ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
-    :class:`GaussianClassifier`, and :func:`bayes_error`, require only these statistics.
-    Statistics of parts of the data can be merged in any order: ``a + b``,
-    ``merge(parts)`` and ``a.update(X, y)`` equal the statistics of all data up to
-    rounding.
+    The methods ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
+    :class:`GaussianClassifier`, and the function :func:`bayes_error`, require only
+    these statistics. Statistics of parts of the data can be merged in any order with
+    ``a + b``, ``merge(parts)`` or ``a.update(X, y)``. The result equals the statistics
+    of all data up to rounding.
 
     Parameters
     ----------
     classes : array-like of shape (n_classes,)
-        The distinct labels, in any order; they are sorted.
+        The distinct labels, in any order.
     counts : array-like of shape (n_classes,)
         Number of samples of each class, or the sum of their weights, at least 1.
     means : array-like of shape (n_classes, n_features)
         Mean :math:`\gamma_i` of each class.
     covariances : array-like of shape (n_classes, n_features, n_features), or tuple
-        Covariance :math:`\Phi_i` of each class. Merging assumes unbiased estimates
-        (divided by count - 1). Structured covariances are never formed as arrays, and
-        cannot be merged. An array of shape (n_classes, n_blocks, d, d) defines
-        block-diagonal covariances of n_blocks * d features. A tuple ``(diagonal,
-        factors)`` defines low rank plus diagonal covariances
-        :math:`D_i + A_i^\top A_i`, with the diagonals of :math:`D_i`, of shape
-        (n_classes, n_features), or blocks of :math:`D_i`, and factors :math:`A_i`, of
-        shape (n_classes, r, n_features), not copied if they are C-contiguous in
-        float64. Objectives equal those of arrays up to rounding; filters equal to 1e-8
-        require ``tol=1e-13``. See the :ref:`user guide <structured>`.
+        Covariance :math:`\Phi_i` of each class. If the statistics are merged later, the
+        covariances must be unbiased estimates (divided by count - 1).
+
+        Two other forms define structured covariances, which are never formed as full
+        matrices and cannot be merged. An array of shape (n_classes, n_blocks, d, d)
+        defines block-diagonal covariances of n_blocks * d features. A tuple
+        ``(diagonal, factors)`` defines covariances :math:`D_i + A_i^\top A_i`. The
+        array ``diagonal`` contains the diagonals of :math:`D_i`, of shape
+        (n_classes, n_features), or diagonal blocks of shape (n_classes, n_blocks, d,
+        d). The array ``factors`` of shape (n_classes, r, n_features) contains
+        :math:`A_i`; it is not copied if it is C-contiguous and of dtype float64. The
+        objectives of :class:`SQFA` are equal for structured and full covariances up to
+        rounding. Filters that agree to 1e-8 require a fit with ``tol=1e-13``. See the
+        :ref:`user guide <structured>`.
 
     Attributes
     ----------
@@ -93,28 +99,31 @@ class ClassStatistics:
     counts : ndarray of shape (n_classes,)
         Number of samples of each class, or the sum of their weights.
     means : ndarray of shape (n_classes, n_features), float64
-        Mean of each class. With scikit-learn's ``array_api_dispatch``, means have the
-        namespace and device of the samples.
+        Mean of each class. With ``array_api_dispatch=True`` in
+        :func:`sklearn.set_config`, the means are arrays of the same namespace and
+        device as the samples.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
-        Covariance of each class, with the namespace and device of the means.
-        Structured covariances cannot be converted to an array.
+        Covariance of each class, of the same namespace and device as the means. For
+        structured covariances, the attribute is an object that cannot be converted to
+        an array.
     axes : ndarray of shape (n_axes, n_features) or None
-        The orthonormal axes of statistics in fewer dimensions, see ``n_axes``. Means
-        and covariances then belong to the ``n_axes`` features ``X @ axes.T``.
+        The orthonormal axes if the statistics were computed with ``n_axes``. Means and
+        covariances then belong to the ``n_axes`` features ``X @ axes.T``.
     covariance_estimator : None, str or object
-        Estimator of the covariances, as in :meth:`from_data`; None for sample
-        covariances, "shrunk" after :meth:`shrunk`, and "given" if a class of one sample
-        was given a covariance.
+        Estimator of the covariances, as in :meth:`from_data`. None for sample
+        covariances, "shrunk" after :meth:`shrunk`, and "given" if a covariance was
+        passed for a class of one sample.
     feature_names_in_ : ndarray of shape (n_features,) or None
-        The names of the columns of X, if X is a data frame with string names. Adding
-        statistics of different names raises a ValueError. If one summand has no names,
-        its columns must be in the order of the names of the other summand.
+        The names of the columns of X, if X is a data frame with string names. The sum
+        of statistics with different names raises a ValueError. If one summand has no
+        names, its columns must be in the order of the names of the other summand.
 
     Raises
     ------
     ValueError
-        If shapes do not match, labels repeat, counts are below 1, numbers are not
-        finite, or covariances are not symmetric or have negative eigenvalues.
+        If shapes do not match, if labels are repeated, if counts are below 1, if values
+        are infinite or NaN, or if covariances are not symmetric or have negative
+        eigenvalues.
 
     Examples
     --------
@@ -139,7 +148,7 @@ class ClassStatistics:
     """
 
     def __init__(self, classes, counts, means, covariances):
-        means = check_array(on_host(means), dtype=np.float64, input_name="means")
+        means = check_array(on_cpu(means), dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         classes, counts, order = _checked_labels(classes, counts, len(means))
         covariances, single = covariances[order], counts <= 1
@@ -168,8 +177,8 @@ class ClassStatistics:
     ):
         """Set the state; ``means`` is None if the matrices are second moments.
 
-        The matrix of a class is its scatter, divided by its degrees of freedom. The
-        remainders are the rounding errors of the means, or None.
+        The matrix of a class is its scatter matrix, divided by the degrees of freedom.
+        The remainders are the rounding errors of the means, or None.
         """
         self.classes = classes
         self.counts = counts
@@ -181,19 +190,20 @@ class ClassStatistics:
         self.feature_names_in_ = feature_names_in_
 
     def _with(self, **changes):
-        """The same statistics with changes."""
+        """A shallow copy with changed attributes."""
         other = copy(self)
         vars(other).update(changes)
         return other
 
     @classmethod
     def empty(cls):
-        """Return statistics with zero samples: ``empty() + a`` is ``a``.
+        """Return statistics without samples, such that ``empty() + a`` equals ``a``.
 
         Returns
         -------
         ClassStatistics
-            Statistics without classes. A sum has the features of the second summand.
+            Statistics without classes and features. They can be added to statistics
+            with any number of features.
 
         Examples
         --------
@@ -210,8 +220,8 @@ class ClassStatistics:
     ):
         """Compute the statistics of labeled samples.
 
-        The rows of each class are copied and multiplied in blocks, so the additional
-        memory is one block. Sums are computed in float64 for every dtype of X.
+        Sample covariances are computed in blocks of rows, so the only copy in memory is
+        one block. Sums are computed in float64 for every dtype of X.
 
         Parameters
         ----------
@@ -222,16 +232,17 @@ class ClassStatistics:
         covariance_estimator : None, str, or object, default=None
             None for the sample covariance; the name of an estimator of
             ``pyriemann.geometry.covariance``, one of ``"cov"``, ``"lwf"``, ``"mcd"``,
-            ``"oas"``, ``"sch"`` and ``"scm"``; or an object whose ``fit(X)`` sets
-            ``covariance_``, such as ``sklearn.covariance.LedoitWolf()``, which is
-            copied for each class. Only sample covariances can be merged later.
+            ``"oas"``, ``"sch"`` and ``"scm"``; or an object with a method ``fit(X)``
+            that sets ``covariance_``, such as ``sklearn.covariance.LedoitWolf()``. A
+            copy of the object is fitted to each class. Only sample covariances can be
+            merged later.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
-            excludes it. The weights of each class must add up to more than 1 if its
-            samples differ.
+            excludes it. If the samples of a class differ, their weights must add up to
+            more than 1; otherwise the attribute ``covariances`` raises a ValueError.
         n_axes : int, default=None
-            If given, the statistics are computed in the leading principal axes of all
-            samples, as in :meth:`from_blocks`.
+            If given, the statistics of the coordinates in this number of leading
+            principal axes are computed, as in :meth:`from_blocks`.
 
         Returns
         -------
@@ -241,11 +252,11 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If X, y or ``sample_weight`` is malformed, if the weights of a class add up
-            to less than 1, if ``covariance_estimator`` is unknown, or if it is given
-            together with weights.
+            If X, y or ``sample_weight`` is malformed, if ``covariance_estimator`` is
+            unknown, or if ``covariance_estimator`` is given together with
+            ``sample_weight``, ``n_axes`` or a Dask array.
         MemoryError
-            If the covariances do not fit in memory.
+            If the covariances do not fit into memory.
         """
         if is_by_numpy(X):
             options = {"sample_weight": sample_weight, "n_axes": n_axes}
@@ -253,8 +264,8 @@ class ClassStatistics:
             return found.__sklearn_array_api_convert__(partial(like, model=X))
         if covariance_estimator is not None and (n_axes is not None or is_dask(X)):
             raise ValueError(
-                "Statistics of blocks and of n_axes need sample covariances, "
-                f"covariance_estimator=None, but {covariance_estimator=!r}."
+                "Statistics of Dask arrays or with n_axes need sample covariances, but "
+                f"{covariance_estimator=!r}. Use covariance_estimator=None."
             )
 
         def read(*options):
@@ -266,25 +277,25 @@ class ClassStatistics:
     def from_blocks(cls, blocks, *, n_axes=None):
         """Compute the statistics of samples in blocks.
 
-        One block at a time is in memory, so the blocks may come from a file, a database
-        or a generator. The result equals the statistics of all samples up to rounding,
-        for any order and sizes of blocks.
+        Only one block at a time is in memory, so the blocks may come from a file, a
+        database or a generator. The result equals the statistics of all samples up to
+        rounding, for any order and sizes of the blocks.
 
-        If the covariances of all classes do not fit in memory, use ``n_axes`` for fewer
-        dimensions: a first pass over the blocks computes the principal axes of all
-        samples, and a second pass the statistics of ``X @ axes.T``.
+        If the covariances of all classes do not fit into memory, use ``n_axes`` to
+        reduce the number of dimensions. A first pass over the blocks then computes the
+        leading principal axes of all samples, and a second pass computes the statistics
+        of the coordinates ``X @ axes.T``.
 
         Parameters
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight), or callable
             Samples as in :meth:`from_data`, or a function without parameters that
-            returns such an iterable. A block may lack classes, may be empty, and may
-            have any weights; the weights of each class must add up to more than 1 over
-            all blocks if its samples differ. Data frames must have their columns in the
-            same order.
+            returns such an iterable. A block may lack classes and may be empty. If the
+            samples of a class differ, their weights in all blocks together must add up
+            to more than 1. The columns of all data frames must be in the same order.
         n_axes : int, default=None
-            Number of leading principal axes to keep. The blocks are then read twice:
-            pass a function that returns a new generator instead of a generator.
+            Number of leading principal axes. The blocks are then read twice, so pass a
+            list, or a function that returns a new generator, instead of a generator.
 
         Returns
         -------
@@ -296,9 +307,10 @@ class ClassStatistics:
         ValueError
             If a block is malformed (the message contains its number, counted from 0);
             if blocks differ in their features or in the type of their labels; if there
-            are no samples; or if ``n_axes`` is given and blocks can be read only once.
+            are no samples; or if ``n_axes`` is given and the blocks can be read only
+            once or change between the two passes.
         MemoryError
-            If the covariances do not fit in memory.
+            If the covariances do not fit into memory.
 
         Examples
         --------
@@ -309,7 +321,8 @@ class ClassStatistics:
         >>> ClassStatistics.from_blocks(blocks)
         ClassStatistics(10 classes, 64 features, 1797 samples)
 
-        In fewer dimensions; the filters still act on the 64 features:
+        Compute the statistics in 20 dimensions. The filters are applied to all 64
+        features:
 
         >>> def read():
         ...     for i in range(0, len(X), 500):
@@ -331,10 +344,10 @@ class ClassStatistics:
 
     @classmethod
     def from_second_moments(cls, classes, counts, second_moments):
-        r"""Create statistics that contain second moments about the origin only.
+        r"""Create statistics that contain only second moments about the origin.
 
-        Second moments suffice for :class:`SecondMomentSQFA`. ``means`` and
-        ``covariances`` are None.
+        Use these statistics with :class:`SecondMomentSQFA`, which requires no means and
+        covariances. Both attributes are None.
 
         Parameters
         ----------
@@ -343,8 +356,9 @@ class ClassStatistics:
         counts : array-like of shape (n_classes,)
             Number of samples of each class, at least 1.
         second_moments : array-like of shape (n_classes, n, n) or tuple
-            The mean :math:`\Psi_i` of :math:`x x^\top` over the samples of each class.
-            They may be structured, like ``covariances`` of :class:`ClassStatistics`.
+            The mean :math:`\Psi_i` of :math:`x x^\top` over the samples x of each
+            class. The second moments may be structured, like the parameter
+            ``covariances`` of :class:`ClassStatistics`.
 
         Returns
         -------
@@ -354,8 +368,9 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If shapes do not match, labels repeat, counts are below 1, numbers are not
-            finite, or matrices are not symmetric or have negative eigenvalues.
+            If shapes do not match, if labels are repeated, if counts are below 1, if
+            values are infinite or NaN, or if matrices are not symmetric or have
+            negative eigenvalues.
         """
         second_moments = _checked_matrices(second_moments, "second_moments")
         classes, counts, order = _checked_labels(classes, counts, len(second_moments))
@@ -374,14 +389,14 @@ class ClassStatistics:
         Returns
         -------
         ClassStatistics
-            Statistics with the namespace and device of the first part; empty if there
-            are no parts.
+            Statistics of all samples, with the namespace and device of the first part.
+            Empty if there are no parts.
 
         Raises
         ------
         ValueError
-            If parts have different features or axes, or labels of different kinds, or
-            covariances that are not sample covariances.
+            If parts have different features or axes, labels of different types, such as
+            strings and numbers, or covariances that are not sample covariances.
 
         Examples
         --------
@@ -410,15 +425,15 @@ class ClassStatistics:
             return None
         is_sample = self.covariance_estimator is None
         for k in np.flatnonzero((self.counts <= 1) & is_sample):
-            # Without a degree of freedom, a scatter is no covariance.
+            # A covariance requires more than zero degrees of freedom.
             if namespace(self.means).any(self._matrices[int(k), ...]):
                 raise ValueError(
-                    f"The weight of class {self.classes[k]} adds up to "
-                    f"{self.counts[k]:.3g}, but a weight counts samples: those of each "
-                    "class must add up to more than 1 if its samples differ. Multiply "
-                    "sample_weight by a constant, such as n_samples / its sum. After "
-                    "decay, exclude classes without recent samples, for statistics s "
-                    "by s.of_classes(s.classes[s.counts > 1])."
+                    f"The weights of class {self.classes[k]} add up to "
+                    f"{self.counts[k]:.3g}, but weights count samples: they must add "
+                    "up to more than 1 if the samples of the class differ. Multiply "
+                    "sample_weight by n_samples / sample_weight.sum(). After decay, "
+                    "exclude classes without recent samples from the statistics s: "
+                    "s.of_classes(s.classes[s.counts > 1])."
                 )
         return self._matrices
 
@@ -437,17 +452,16 @@ class ClassStatistics:
         return self.covariances + self.means[:, :, None] * self.means[:, None, :]
 
     def pooled_covariances(self):
-        """Within-class and total covariance, with the classes weighted by counts.
+        """Compute the within-class covariance and the total covariance.
 
-        Each class has the weight count / n_samples. The within-class covariance is the
-        weighted mean of ``covariances``; the total covariance adds the weighted
-        covariance of the class means.
+        The weight of each class is proportional to its count. For statistics with
+        second moments only, both results are the mean second moment.
 
         Returns
         -------
         within : ndarray of shape (n_features, n_features)
-            Weighted mean of the class covariances. Structured covariances of more than
-            1,000 features remain structured.
+            Weighted mean of the class covariances. For structured covariances with more
+            than 1,000 features, the result is structured as well.
         total : ndarray of shape (n_features, n_features)
             The within-class covariance plus the weighted covariance of the class means.
         """
@@ -467,40 +481,43 @@ class ClassStatistics:
     def shrunk(self, shrinkage=None):
         r"""Shrink the class covariances towards the within-class covariance.
 
-        The covariance :math:`S_i` of a class of :math:`n_i` samples becomes
-        :math:`(1 - \rho_i) S_i + \rho_i W`, where W is the mean of all covariances,
-        weighted by :math:`n_i - 1`.
+        The covariance :math:`S_i` of class i with :math:`n_i` samples becomes
+        :math:`(1 - \rho_i) S_i + \rho_i W`, where W is the mean of the covariances of
+        all classes with the weights :math:`n_i - 1`.
 
         Parameters
         ----------
         shrinkage : None, float or array-like of shape (n_classes,), default=None
-            The intensities :math:`\rho_i`, from 0 to 1, for all classes or for each
-            class. None computes the intensities from the statistics:
+            The intensities :math:`\rho_i`, from 0 to 1: one number for all classes, or
+            one number for each class. None computes the intensities from the
+            statistics,
 
             .. math::
 
                \rho_i = \frac{q}{n_i - 1 + q}, \qquad
                q = \frac{\operatorname{tr} W^2 + (\operatorname{tr} W)^2}{D}
 
-            as if W were the covariance of q additional samples. These intensities
-            minimize the mean square error in the Frobenius norm, if the classes are
-            Gaussian and their true covariances have the mean square distance D from W:
-            the numerator of q, divided by :math:`n_i - 1`, is the mean square error of
-            :math:`S_i` if all true covariances are equal. The method of moments
-            estimates D, as a variance between groups [1]_; q is at most the sum of all
-            :math:`n_i - 1`. The intensities depend on the units of single features.
+            so W has the weight of q additional samples in each class. D is the mean
+            square distance, in the Frobenius norm, of the true class covariances from
+            W. For Gaussian classes, these intensities minimize the mean square error of
+            the shrunk covariances: if all true covariances are equal, the numerator of
+            q, divided by :math:`n_i - 1`, is the mean square error of :math:`S_i`. D is
+            estimated by the method of moments, like a variance between groups [1]_, and
+            q is at most the sum of all :math:`n_i - 1`. The intensities change if some
+            of the features are expressed in different units.
 
         Returns
         -------
         ClassStatistics
-            The same classes, counts and means. Shrunk statistics cannot be merged.
+            Statistics with the same classes, counts and means, and shrunk covariances.
+            They cannot be merged.
 
         Raises
         ------
         ValueError
-            If the statistics contain second moments only, or covariances that are not
-            sample covariances, or if ``shrinkage`` has a wrong shape or a number below
-            0 or above 1.
+            If the statistics contain second moments only or covariances that are not
+            sample covariances, or if ``shrinkage`` has a wrong shape or a value below 0
+            or above 1.
 
         References
         ----------
@@ -509,8 +526,8 @@ class ClassStatistics:
 
         Examples
         --------
-        The covariance of a class of three samples becomes nearly the covariance of the
-        large class:
+        The sample covariance of a class of three samples in five dimensions is
+        singular. After shrinkage, it is similar to the covariance of the larger class:
 
         >>> import numpy as np
         >>> from skgeom import ClassStatistics
@@ -523,13 +540,13 @@ class ClassStatistics:
         self._check_sample_covariances("shrunk")
         if self.means is None:
             raise ValueError(
-                "Statistics can be shrunk only if they hold covariances, not second "
-                "moments only."
+                "Statistics with second moments only cannot be shrunk. Use statistics "
+                "with means and covariances."
             )
         covariances, n_classes = self.covariances, len(self.classes)
         if shrinkage is None:
             shrinkage = closed_form_shrinkage(covariances, self.counts)
-        shrinkage = np.asarray(on_host(shrinkage), dtype=np.float64)
+        shrinkage = np.asarray(on_cpu(shrinkage), dtype=np.float64)
         inside = np.all((shrinkage >= 0) & (shrinkage <= 1))
         if shrinkage.shape not in ((), (n_classes,)) or not inside:
             raise ValueError(
@@ -550,8 +567,8 @@ class ClassStatistics:
         Parameters
         ----------
         components : array-like of shape (n_components, n_features)
-            The filters, one per row, of the features of X, also if these statistics
-            have ``axes``.
+            The filters in rows. If the statistics have ``axes``, ``n_features`` is the
+            number of columns of the original X, not the number of axes.
 
         Returns
         -------
@@ -565,7 +582,7 @@ class ClassStatistics:
             not in the span of the ``axes``.
         """
         components = check_array(
-            on_host(components), dtype=np.float64, input_name="components"
+            on_cpu(components), dtype=np.float64, input_name="components"
         )
         n_features = self.n_features if self.axes is None else self.axes.shape[1]
         if components.shape[1] != n_features:
@@ -587,7 +604,7 @@ class ClassStatistics:
         )
 
     def of_classes(self, classes):
-        """Select classes.
+        """Select some of the classes.
 
         Parameters
         ----------
@@ -597,12 +614,12 @@ class ClassStatistics:
         Returns
         -------
         ClassStatistics
-            Copies of the statistics of these classes.
+            The statistics of these classes.
 
         Raises
         ------
         ValueError
-            If the statistics lack a class.
+            If a label is not a class of the statistics.
 
         Examples
         --------
@@ -611,13 +628,13 @@ class ClassStatistics:
         >>> statistics.of_classes(statistics.classes[statistics.counts > 1])
         ClassStatistics(1 classes, 1 features, 2 samples)
         """
-        rows = np.unique(_rows_of_labels(self, column_or_1d(on_host(classes))))
+        rows = np.unique(_rows_of_labels(self, column_or_1d(on_cpu(classes))))
         if not len(rows):
             return ClassStatistics.empty()
         if rows[0] < 0:
             raise ValueError(
-                f"classes must be labels of these statistics, {self.classes}, but are "
-                f"{classes}. Remove the other labels."
+                f"classes={classes} contains labels that are not in the statistics, "
+                f"whose labels are {self.classes}. Remove these labels."
             )
         names = "means", "_remainders", "_matrices", "classes", "counts"
         arrays = {k: v for k, v in vars(self).items() if k in names and v is not None}
@@ -626,22 +643,24 @@ class ClassStatistics:
     def decay(self, factor):
         """Reduce the weights of the samples.
 
-        For data that change over time, ``statistics = statistics.decay(0.9) + batch``
-        in a loop computes exponentially weighted statistics: the last batch has the
-        weight 1, the previous batch 0.9, and so on. :meth:`of_classes` excludes classes
-        without recent samples, whose counts become too small for a covariance.
+        Use this method for data that change over time. The statement
+        ``statistics = statistics.decay(0.9) + batch`` in a loop computes exponentially
+        weighted statistics, in which the last batch has the weight 1, the previous
+        batch the weight 0.9, and so on. If a class has no recent samples, its count
+        becomes too small for a covariance; exclude such classes with
+        :meth:`of_classes`.
 
         Parameters
         ----------
         factor : float
-            Factor of all weights; above 0, and at most 1.
+            Factor of all weights, greater than 0 and at most 1.
 
         Returns
         -------
         ClassStatistics
-            Statistics with the same means, counts times ``factor``, and the covariances
-            for the new counts. Classes whose count falls below 2.2e-16 are removed:
-            they are lost to rounding when a sample is added.
+            Statistics with the same means, counts multiplied by ``factor``, and the
+            covariances for the new counts. Classes with a count below 2.2e-16 are
+            removed, because such a count vanishes by rounding when a sample is added.
 
         Raises
         ------
@@ -674,8 +693,9 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; the weights of each class must add up to more than 1
-            if its samples differ, including earlier samples.
+            Weights of the samples. If the samples of a class differ, their weights,
+            including earlier samples, must add up to more than 1; otherwise the
+            attribute ``covariances`` raises a ValueError.
 
         Returns
         -------
@@ -685,7 +705,8 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If X or y is malformed, or if the number of features differs.
+            If X, y or ``sample_weight`` is malformed, if the number of features
+            differs, or if the covariances are not sample covariances.
         """
         self._check_sample_covariances("added")
         new = _read(X, y, sample_weight, None, self.axes)
@@ -695,7 +716,7 @@ class ClassStatistics:
         return self
 
     def __add__(self, other):
-        """Statistics of the union of two sets of samples, on the first device."""
+        """Statistics of both sets of samples, on the device of the first summand."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         if not len(self.classes) or not len(other.classes):
@@ -704,7 +725,7 @@ class ClassStatistics:
         return _combined(self, other)
 
     def __radd__(self, other):
-        """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
+        """A copy of the statistics if ``other`` is 0, the start value of ``sum``."""
         if not (isinstance(other, int) and other == 0):
             return NotImplemented
         return deepcopy(self)
@@ -713,11 +734,11 @@ class ClassStatistics:
         if self.covariance_estimator is not None:
             raise ValueError(
                 f"Statistics can be {what} only if their covariances are sample "
-                "covariances, not estimates of covariance_estimator="
+                "covariances, but covariance_estimator="
                 f"{self.covariance_estimator!r}."
             )
 
-    # For scikit-learn's move_estimator_to.
+    # Called by move_estimator_to of scikit-learn.
     def __sklearn_array_api_convert__(self, converter):
         if self.means is None:
             return self  # always in CPU memory
@@ -734,8 +755,14 @@ class ClassStatistics:
         Returns
         -------
         dict
-            The entries that :meth:`save` lists, with lists instead of arrays. ``json``
-            stores the numbers exactly.
+            The entries that are listed in :meth:`save`, with lists instead of arrays.
+            The module ``json`` stores the numbers exactly.
+
+        Raises
+        ------
+        ValueError
+            If the labels cannot be stored in JSON, or if the covariances are
+            structured.
 
         Examples
         --------
@@ -761,7 +788,7 @@ class ClassStatistics:
         Parameters
         ----------
         state : dict
-            The entries that :meth:`save` lists.
+            The entries that are listed in :meth:`save`.
 
         Returns
         -------
@@ -771,35 +798,43 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If ``state`` is malformed, or has a later version of the format.
+            If ``state`` is malformed, or was stored in a later version of the format.
         """
         try:
             return _statistics_of_state(state)
         except Exception as error:
-            raise ValueError(f"No valid state of statistics: {error}") from error
+            raise ValueError(f"state cannot be restored: {error}") from error
 
     def save(self, path):
         """Write the statistics to a file, as a NumPy archive (npz) without pickle.
 
-        The entries of the archive are
+        For c classes and n features, or n axes, the entries of the archive are
 
-        - ``format``: the text "skgeom.ClassStatistics"; ``version``: 1; ``entries``:
+        - ``format``: the string "skgeom.ClassStatistics"; ``version``: 1; ``entries``:
           the names of all entries;
-        - ``classes``, (c,), sorted, and ``labels``: their dtype as text, "O" for texts
-          that are Python objects; ``counts``, (c,): sums of weights;
-        - ``matrices``, (c, n, n): scatters about the means, divided by count - 1 where
-          the count is above 1; or second moments, if there are no means;
-        - ``means`` and ``remainders``, (c, n): their sum is the mean in twice the
-          precision of float64;
-        - ``axes``, (n, n_features); ``covariance_estimator``, a text;
-          ``feature_names_in_``, (n_features,).
+        - ``classes``, of shape (c,): the sorted labels; ``labels``: the dtype of the
+          labels as a string, "O" for Python strings; ``counts``, of shape (c,): the
+          sums of the weights;
+        - ``matrices``, of shape (c, n, n): the scatter matrices about the means,
+          divided by count - 1 if the count is above 1; without means, the second
+          moments;
+        - ``means`` and ``remainders``, both of shape (c, n): their sum is the mean with
+          twice the precision of float64;
+        - ``axes``, of shape (n, n_features); ``covariance_estimator``: a string;
+          ``feature_names_in_``, of shape (n_features,).
 
         Entries that are None are omitted.
 
         Parameters
         ----------
         path : str, path-like or binary file
-            The path, whose file is overwritten if it exists, or an open file.
+            A path or an open file. An existing file at the path is overwritten.
+
+        Raises
+        ------
+        ValueError
+            If the labels are neither numbers nor strings, or if the covariances are
+            structured.
 
         Examples
         --------
@@ -812,18 +847,18 @@ class ClassStatistics:
         ...     ClassStatistics.load(path)
         ClassStatistics(1 classes, 1 features, 2 samples)
         """
-        state = _state(self)  # an error leaves the file as it is
+        state = _state(self)  # before the file is opened, in case of an error
         with _opened(path, "wb") as file:
             np.savez(file, **state)
 
     @classmethod
     def load(cls, path):
-        """Load statistics from a file of :meth:`save`.
+        """Load statistics from a file that was written by :meth:`save`.
 
         Parameters
         ----------
         path : str, path-like or binary file
-            The path, or an open file.
+            A path or an open file.
 
         Returns
         -------
@@ -833,15 +868,16 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If the file is truncated, or has a different format or a later version.
+            If the file is truncated, has a different format, or was written in a later
+            version of the format.
         """
         with _opened(path, "rb") as file:
             try:
                 with np.load(file) as archive:
                     state = {name: archive[name] for name in archive.files}
                 return _statistics_of_state(state)
-            except Exception as error:  # many types, depending on the damage
-                if "pickle" in str(error):  # NumPy advises to load them
+            except Exception as error:  # the type depends on the damage of the file
+                if "pickle" in str(error):  # omit NumPy's advice to load them
                     error = "it contains pickled objects."
                 raise ValueError(
                     f"{path} is not a complete file of ClassStatistics.save: {error}"
@@ -858,14 +894,14 @@ class ClassStatistics:
 
 
 def make_statistics(classes, counts, means, matrices, **state):
-    """Statistics of valid arrays, as for ``ClassStatistics._set``."""
+    """Statistics of validated arrays, which ``ClassStatistics._set`` describes."""
     statistics = ClassStatistics.__new__(ClassStatistics)
     statistics._set(classes, counts, means, matrices, **state)
     return statistics
 
 
 def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
-    """Statistics of valid samples."""
+    """Statistics of validated samples."""
     if is_by_numpy(X) or not has_float64(X):
         found = statistics_of_samples(
             to_numpy(X), y, sample_weight, covariance_estimator
@@ -873,8 +909,8 @@ def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
         return found.__sklearn_array_api_convert__(partial(like, model=X))
     if sample_weight is not None and covariance_estimator is not None:
         raise ValueError(
-            "sample_weight needs sample covariances, covariance_estimator="
-            f"None, but covariance_estimator={covariance_estimator!r}."
+            f"sample_weight needs sample covariances, but {covariance_estimator=!r}. "
+            "Use covariance_estimator=None."
         )
     classes, rows = _rows_of_classes(y)
     _check_memory(len(classes), X.shape[1])
@@ -903,7 +939,7 @@ def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
 
 
 def reweighted(statistics, factors):
-    """Statistics of samples with all weights times a factor, or one for each class."""
+    """Multiply all weights by a factor, or the weights of each class by its factor."""
     counts = factors * statistics.counts
     degrees = [_degrees(statistics, n) for n in (statistics.counts, counts)]
     scales = np.broadcast_to(factors * degrees[0] / degrees[1], counts.shape)
@@ -914,8 +950,9 @@ def reweighted(statistics, factors):
 def without(total, part, kept, counts=None):
     """Statistics of the samples of ``total`` that are not in ``part``.
 
-    Only the classes of the mask ``kept`` remain, with the given counts, or the sums of
-    their weights. The covariance of a class is zero if its count is 1 or less.
+    The result contains only the classes of the mask ``kept``. If ``counts`` is given,
+    it replaces the sums of the weights. The covariance of a class is zero if its count
+    is 1 or less.
     """
     found = _combined(total, part, sign=-1, kept=kept)
     if counts is not None:
@@ -925,7 +962,10 @@ def without(total, part, kept, counts=None):
 
 
 def _combined(first, second, sign=1, kept=slice(None)):
-    """Statistics of the samples of both, or of the first without the second."""
+    """Statistics of both sets of samples; for sign -1, of the first without the second.
+
+    Only the classes of the mask ``kept`` remain.
+    """
     classes = union_of_classes(first.classes, second.classes)[kept]
     _check_memory(len(classes), first.n_features)
     rows_first, rows_second = (_rows_of_labels(p, classes) for p in (first, second))
@@ -955,15 +995,16 @@ def _combined(first, second, sign=1, kept=slice(None)):
 
 
 def _rows_of_labels(statistics, labels):
-    """The row of each label in the arrays of statistics, -1 if there is none."""
+    """The row of each label in the arrays of statistics; -1 for unknown labels."""
     rows = {label: row for row, label in enumerate(statistics.classes.tolist())}
     return np.array([rows.get(label, -1) for label in labels.tolist()])
 
 
 def _moments(statistics, sign, rows, model):
-    """Moments of some classes, as for ``_combined_moments``, where the model is.
+    """Moments of some classes, in the form that ``_combined_moments`` describes.
 
-    A negative sign removes the samples.
+    The arrays have the namespace and device of ``model``. With sign -1, the combined
+    moments exclude the samples.
     """
     means, matrices = statistics.means, statistics._matrices
     means = np.zeros(matrices.shape[:2]) if means is None else means
@@ -989,7 +1030,7 @@ def _joined(*parts):
 
 
 def _statistics_of_moments(classes, moments, about_means=True, **state):
-    """Statistics of the moments of the classes, as for ``_combined_moments``."""
+    """Statistics with moments in the form that ``_combined_moments`` describes."""
     counts, means, remainders, matrices = moments
     found = make_statistics(classes, counts, None, matrices, **state)
     if about_means:
@@ -999,14 +1040,17 @@ def _statistics_of_moments(classes, moments, about_means=True, **state):
 
 
 def _degrees(statistics, counts):
-    """Divisors of scatters; divisors below one sample are kept as they are."""
+    """Divisors of scatter matrices: counts - 1, or 1 for counts of at most 1.
+
+    For second moments, the divisors are the counts.
+    """
     if statistics.means is None:
         return counts
     return np.where(counts > 1, counts - 1.0, 1.0)
 
 
 def _second_moments_of(statistics):
-    """Statistics of second moments only, in CPU memory, of the same samples."""
+    """Statistics with second moments only of the same samples, in CPU memory."""
     statistics = statistics.__sklearn_array_api_convert__(to_numpy)
     means, counts = statistics.means, statistics.counts[:, None, None]
     scatters = _degrees(statistics, counts) * statistics._matrices
@@ -1020,7 +1064,7 @@ def _second_moments_of(statistics):
 def _combined_moments(first, second):
     """The moments of two sets of samples together.
 
-    Sets of n_a and n_b samples have the joint scatter
+    Two sets of n_a and n_b samples have the joint scatter matrix
 
         S = S_a + S_b + n_a n_b / (n_a + n_b) d d',    d = mean_b - mean_a,
 
@@ -1029,9 +1073,9 @@ def _combined_moments(first, second):
     Parameters
     ----------
     first, second : tuple of arrays of shape (c,), (c, n), (c, n) and (c, n, n)
-        Counts of the same classes; means, and their remainders, which are smaller than
-        the rounding of the means; and scatters about the means. The scatters of
-        ``first`` are changed.
+        Counts of the same classes, means, remainders of the means, and scatter matrices
+        about the means. A remainder is smaller than the rounding error of the mean. The
+        scatter matrices of ``first`` are modified.
     """
     n_a, mean_a, remainder_a, scatter = first
     n_b, mean_b, remainder_b, more = second
@@ -1052,19 +1096,20 @@ def _combined_moments(first, second):
 def _moments_of_class(X, read, rows, label, sample_weight=None):
     """The moments of the rows of X of a class, which ``read`` returns block by block.
 
-    Each block is centered by its own mean, so that a large offset costs no digits.
+    Each block is centered with its own mean, so that a large offset of the data does
+    not reduce the precision.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         blocks = (rows[batch] for batch in gen_batches(len(rows), ROWS_PER_BLOCK))
         parts = (_moments_of_block(read, block, sample_weight) for block in blocks)
         moments = reduce(_combined_moments, parts)
-        # One number bounds all entries: neither these sums of squares nor their later
-        # sums over classes may overflow.
+        # This bound ensures that neither the sums of squares nor their later sums over
+        # classes overflow.
         if not _sum_of_squares(*moments[1::2]) < _LARGEST:
             raise ValueError(
-                f"The squares of the numbers of class {label}, which are up to "
-                f"{_largest(take(X, rows)):.3g}, are too large for floating-point "
-                "numbers. Divide X by a common factor, or use StandardScaler."
+                f"The values of class {label} are too large (largest "
+                f"{_largest(take(X, rows)):.3g}): their squares overflow. Divide X by "
+                "a common factor, or use StandardScaler."
             )
     return moments
 
@@ -1078,7 +1123,7 @@ def _moments_of_block(read, rows, sample_weight):
         counts = weights.sum(keepdims=True)
     mean = _mean(block, weights)
     block -= mean
-    # The mean of many equal numbers is not quite that number: center once more.
+    # The computed mean of many equal numbers differs by rounding: center once more.
     error = _mean(block, weights)
     block -= error
     exact = mean + error
@@ -1094,7 +1139,7 @@ def _mean(block, weights):
         return xp.mean(block, axis=0)
     weights = weights / weights.sum()
     if xp is np:
-        # BLAS would make it depend on the number of threads.
+        # With BLAS, the result would depend on the number of threads.
         return np.einsum("i,ij", weights, block)
     return like(weights, block) @ block
 
@@ -1133,25 +1178,24 @@ def _dense_rows(X, rows):
 
 
 def _sum_of_squares(means, scatters):
-    """The squares of samples, in part about the means."""
+    """The sum of squares of the samples about their means, plus squared means."""
     xp = namespace(means)
     return float(xp.sum(xp.linalg.trace(scatters)) + xp.sum(xp.square(means)))
 
 
 def check_underflow(squares, X):
-    """Raise ValueError if the sum of all squares of X is lost."""
+    """Raise ValueError if the squares of all values of X underflow."""
     if squares < _SMALLEST and _largest(X) > 0:
         raise ValueError(
-            f"The squares of the numbers of X, which are up to {_largest(X):.3g}, "
-            "are too small for floating-point numbers. Multiply X by a common factor, "
-            "or use StandardScaler."
+            f"The values of X are too small (largest {_largest(X):.3g}): their squares "
+            "underflow. Multiply X by a common factor, or use StandardScaler."
         )
 
 
 def _largest(X):
     xp = namespace(X)
     if xp is np:
-        return abs(X).max()  # sparse matrices have this, too
+        return abs(X).max()  # also a method of sparse matrices
     return float(xp.max(xp.abs(X)))
 
 
@@ -1161,16 +1205,16 @@ def _check_memory(n_classes, n_features):
     # Covariances in n_axes axes need at most an eighth of the memory.
     n_axes = max(int(min(np.sqrt(memory() / 8 / entry), n_features)), 1)
     require_memory(
-        2 * entry * n_features**2,  # they are made of sums that take as much
+        2 * entry * n_features**2,  # covariances, and sums of equal size
         f"The covariances of {n_classes} classes of {n_features} features",
-        f"ClassStatistics.from_blocks and from_data with n_axes={n_axes} need "
-        f"{entry * n_axes**2 / 1e9:.2g} GB for covariances in the leading axes of the "
-        "data; fit_statistics accepts them.",
+        f"Use ClassStatistics.from_data or from_blocks with n_axes={n_axes}, which "
+        f"need {entry * n_axes**2 / 1e9:.2g} GB for covariances in the leading axes, "
+        "and pass the statistics to fit_statistics.",
     )
 
 
 def _rows_of_classes(y):
-    """The sorted labels, and the rows of each."""
+    """The sorted labels, and the rows of each label."""
     order = np.argsort(_of_few_bits(y), kind="stable")
     labels = y[order]
     starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
@@ -1178,7 +1222,7 @@ def _rows_of_classes(y):
 
 
 def _of_few_bits(y):
-    """Labels in the same order, in 16 bits if that is enough: these sort faster."""
+    """Labels with the same order, as 16-bit integers if possible, to sort faster."""
     if y.dtype.kind in "iu":
         least, largest = int(y.min()), int(y.max())
         if largest - least < 2**16:
@@ -1194,8 +1238,8 @@ def statistics_of_block(
 ):
     """Statistics of the samples of a block, or of their coordinates in axes.
 
-    Errors have the number of the block, if it is not None. If ``pooled``, all samples
-    are of one class.
+    Error messages contain the number of the block, if it is not None. If ``pooled``,
+    all samples are treated as one class.
     """
     with naming_block(number):
         if y is not None and np.shape(y)[:1] == (0,) and _num_samples(X) == 0:
@@ -1226,7 +1270,7 @@ def _read(X, y, sample_weight, covariance_estimator=None, axes=None, pooled=Fals
 
 
 def _read_blocks(blocks, axes=None, pooled=False):
-    """Statistics of the blocks of ``ClassStatistics.from_blocks``, one in memory."""
+    """Statistics of the blocks of ``from_blocks``, with one block in memory."""
     total, number = ClassStatistics.empty(), 0
     for block in blocks() if callable(blocks) else blocks:
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
@@ -1237,7 +1281,7 @@ def _read_blocks(blocks, axes=None, pooled=False):
             )
         weights = block[2] if len(block) == 3 else None
         part = statistics_of_block(number, *block[:2], weights, axes, pooled)
-        # Nothing may hold the block while the next one is read; enumerate would.
+        # Free the block before the next one is read; enumerate would keep it.
         del block, weights
         with naming_block(number):
             total = total + part
@@ -1248,7 +1292,7 @@ def _read_blocks(blocks, axes=None, pooled=False):
 def _in_leading_axes(n_axes, read):
     """Statistics in the leading axes of all samples, which are read twice.
 
-    ``read(axes, pooled)`` computes the statistics as ``statistics_of_block``.
+    ``read(axes, pooled)`` computes the statistics, like ``statistics_of_block``.
     """
     if not isinstance(n_axes, Integral) or n_axes < 1:
         raise ValueError(f"n_axes must be None or at least 1, got {n_axes!r}.")
@@ -1264,9 +1308,9 @@ def _in_leading_axes(n_axes, read):
     statistics = read(axes)
     if not np.isclose(statistics.counts.sum(), pooled.counts[0], rtol=1e-9, atol=0):
         raise ValueError(
-            "n_axes needs the same blocks twice, but their samples were "
-            f"{pooled.counts[0]} the first time and {statistics.counts.sum()} the "
-            "second time."
+            f"The blocks contain {pooled.counts[0]} samples in the first pass and "
+            f"{statistics.counts.sum()} samples in the second pass. With n_axes, both "
+            "passes must read the same blocks."
         )
     return statistics
 
@@ -1278,18 +1322,18 @@ _VERSION = 1
 
 
 def _opened(path, mode):
-    """The open file of a path, or a file that is open, and remains open."""
+    """Open the file at a path, or return an open file, which remains open."""
     return nullcontext(path) if hasattr(path, "seek") else open(path, mode)
 
 
 def _state(statistics):
-    """Arrays, numbers and texts by name, as ``ClassStatistics.save`` documents them."""
+    """The entries that ``ClassStatistics.save`` documents, by name."""
     statistics = statistics.__sklearn_array_api_convert__(to_numpy)
     classes, estimator = statistics.classes, statistics.covariance_estimator
     texts = kind_of(classes) == "text"
     if classes.dtype == object and not texts:
         raise ValueError(
-            f"Only labels of numbers or text can be stored, got {classes}."
+            f"Labels must be numbers or strings to be stored, got {classes}."
         )
     names = statistics.feature_names_in_
     state = {
@@ -1322,13 +1366,13 @@ def _statistics_of_state(state):
     given = np.array(state["classes"], dtype=object)
     classes = np.array(given, dtype=str(state["labels"]))
     if classes.tolist() != sorted({*given.tolist()}) or kind_of(classes) == "O":
-        raise ValueError(f"classes are no sorted {state['labels']}: {given}.")
+        raise ValueError(f"classes are not sorted {state['labels']}: {given}.")
     if not len(classes):
         return ClassStatistics.empty()
     shape = len(classes), np.shape(state["matrices"])[-1]
     least = np.finfo(np.float64).smallest_subnormal
     _, counts, _ = _checked_labels(classes, state["counts"], shape[0], least)
-    # These are stored with their rounding errors, and not made symmetric.
+    # Only checked: the stored matrices keep their rounding errors.
     _checked_matrices(state["matrices"], "matrices", shape)
     arrays = {"matrices": np.array(state["matrices"], dtype=np.float64)}
     for name in {"means", "remainders", "axes"} & state.keys():
@@ -1345,7 +1389,7 @@ def _statistics_of_state(state):
     names = np.array(state.get("feature_names_in_", [""] * n_columns))
     estimator = state.get("covariance_estimator")
     if names.shape != (n_columns,) or names.dtype.kind != "U" or np.ndim(estimator):
-        raise ValueError("feature_names_in_ or covariance_estimator are no texts.")
+        raise ValueError("feature_names_in_ or covariance_estimator is not a string.")
     names = names.astype(object) if "feature_names_in_" in state else None
     return make_statistics(
         classes,
@@ -1361,16 +1405,16 @@ def _statistics_of_state(state):
 
 
 def checked_statistics(statistics):
-    """The ClassStatistics, in CPU memory unless arrays of their library are dispatched.
+    """Statistics in CPU memory, or unchanged if array API dispatch is enabled.
 
     Raises
     ------
     TypeError
-        If they are not ClassStatistics.
+        If ``statistics`` is not a ClassStatistics.
     """
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(
-            "statistics must be a ClassStatistics, made for example by "
+            "statistics must be a ClassStatistics, for example "
             f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
         )
     if namespace(statistics.means) is np or is_dispatched(statistics.means):
@@ -1379,15 +1423,15 @@ def checked_statistics(statistics):
 
 
 def without_axes(statistics):
-    """The same statistics, as if the coordinates in the axes were the features."""
+    """Statistics whose features are the coordinates in the axes."""
     names = statistics.feature_names_in_ if statistics.axes is None else None
     return statistics._with(axes=None, feature_names_in_=names)
 
 
 def with_noise(statistics, noise):
-    """The same statistics with a covariance added to the matrix of each class.
+    """Add a noise covariance to the matrix of each class.
 
-    Statistics with noise cannot be merged. None leaves them as they are.
+    Statistics with noise cannot be merged. If ``noise`` is None, nothing is added.
     """
     if noise is None:
         return statistics
@@ -1400,9 +1444,9 @@ def _check_addition(first, second):
     """Raise ValueError if statistics cannot be added."""
     if (first.means is None) != (second.means is None):
         raise ValueError(
-            "Statistics of second moments can be added only to statistics of second "
-            "moments. ClassStatistics.from_second_moments(s.classes, "
-            "s.counts, s.second_moments) converts other statistics s."
+            "Statistics with second moments only cannot be added to statistics s with "
+            "covariances. Convert s with ClassStatistics.from_second_moments("
+            "s.classes, s.counts, s.second_moments)."
         )
     if first.n_features != second.n_features:
         raise ValueError(
@@ -1415,29 +1459,29 @@ def _check_addition(first, second):
         remedy = "Use the same columns in both, or rename them."
         if sorted(names[0]) == sorted(names[1]):
             fault = "order of their features is"
-            remedy = "Reorder the columns: X[names], with the names of the first."
+            remedy = "Use X[names] with the feature names of the first statistics."
         pairs = enumerate(zip_longest(*names))
         number, pair = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
         raise ValueError(
             f"Statistics can be added only if the {fault} equal, "
-            f"but feature {number} is {pair[0]!r} in the first and {pair[1]!r} in the "
-            f"second. {remedy}"
+            f"but feature {number} is {pair[0]!r} in the first statistics and "
+            f"{pair[1]!r} in the second. {remedy}"
         )
     if kind_of(first.classes) != kind_of(second.classes):
         raise ValueError(
-            "Statistics can be added only if their class labels are of one "
-            f"kind, got {first.classes} and {second.classes}."
+            "Statistics can be added only if their labels have the same type, got "
+            f"{first.classes} and {second.classes}."
         )
     if not np.array_equal(first.axes, second.axes):
         raise ValueError(
-            "Statistics in axes can be added only if they have the same axes."
+            "Statistics with axes can be added only if their axes are equal."
         )
     for part in (first, second):
         part._check_sample_covariances("added")
 
 
 def _pooled(covariances, counts):
-    """The mean of covariances, weighted by counts - 1, and the normalized weights."""
+    """The mean of covariances with the weights counts - 1, and normalized weights."""
     weights = (counts - 1.0) / max((counts - 1.0).sum(), 1)
     xp = namespace(covariances)
     return xp.tensordot(like(weights, covariances), covariances, axes=1), weights
@@ -1447,17 +1491,17 @@ def closed_form_shrinkage(covariances, counts):
     """The intensities of ``ClassStatistics.shrunk(None)``, (n_classes,)."""
     degrees, (pooled, weights) = counts - 1.0, _pooled(covariances, counts)
     trace = float(namespace(pooled).linalg.trace(pooled)) or 1.0
-    # In units of the trace, so that very small or large numbers stay in range.
+    # Division by the trace avoids overflow and underflow.
     error = 1 + _square_norm(pooled / trace)
     squares = [
         _square_norm((covariances[k, ...] - pooled) / trace)
         for k in range(len(degrees))
     ]
     excess = degrees @ squares - (len(degrees) - 1) * error
-    # The mean of the excess is D times this.
+    # The expectation of the excess is D times the divisor.
     divisor = degrees @ (1 - weights)
     scatter = excess / divisor if divisor > 0 else 0.0
-    # W counts as at most as many samples as it is computed from.
+    # The weight q of W is at most the degrees of freedom of W.
     scatter = max(scatter, error / max(degrees.sum(), 1))
     return error / (error + degrees * scatter)
 
@@ -1477,7 +1521,7 @@ def _estimated_covariance(estimator, samples, label):
         )
     fit = _fit_by_name if isinstance(estimator, str) else _fit_object
     failure = (
-        f"covariance_estimator={estimator!r} fails for class {label}, which has "
+        f"covariance_estimator={estimator!r} fails for class {label} with "
         f"{len(samples)} sample{'s' * (len(samples) != 1)}"
     )
     try:
@@ -1494,16 +1538,16 @@ def _estimated_covariance(estimator, samples, label):
 
 
 def _fit_by_name(name, samples):
-    # pyriemann imports matplotlib, which takes as long as all of scikit-learn.
+    # Imported here, because pyriemann imports matplotlib, which is slow.
     from pyriemann.geometry.covariance import covariances
 
-    # Unseeded, "mcd" would draw its starts from the global random state.
+    # Without a seed, "mcd" draws its starts from the global random state.
     options = {"random_state": 0} if name == "mcd" else {}
     return covariances(samples.T, estimator=name, **options)
 
 
 def _fit_object(estimator, samples):
-    fitted = clone(estimator, safe=False)  # a copy if it is no scikit-learn estimator
+    fitted = clone(estimator, safe=False)  # deep copy of objects without get_params
     fitted.fit(samples)
     if not hasattr(fitted, "covariance_"):
         raise ValueError("it has no attribute covariance_ after fit.")
@@ -1511,12 +1555,12 @@ def _fit_object(estimator, samples):
 
 
 def _checked_matrices(matrices, name, shape_of_means=None):
-    """A float64 copy of semidefinite matrices, exactly symmetric."""
+    """A float64 copy of semidefinite matrices, made exactly symmetric."""
     if isinstance(matrices, tuple) and len(matrices) == 2 and np.ndim(matrices[1]) == 3:
         matrices = StructuredCovariances(*matrices)
     if not isinstance(matrices, StructuredCovariances):
         matrices = check_array(
-            on_host(matrices), dtype=np.float64, allow_nd=True, input_name=name
+            on_cpu(matrices), dtype=np.float64, allow_nd=True, input_name=name
         )
         if matrices.ndim == 4:
             matrices = StructuredCovariances(matrices)
@@ -1525,7 +1569,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
         expected = (n_classes, n_features, n_features)
         if matrices.shape != expected:
             raise ValueError(
-                f"{name} must have shape {expected} to go with means of shape "
+                f"{name} must have shape {expected} for means of shape "
                 f"{shape_of_means}, got {matrices.shape}."
             )
     elif len(matrices.shape) != 3:
@@ -1542,8 +1586,8 @@ def _checked_matrices(matrices, name, shape_of_means=None):
 
 def _checked_labels(classes, counts, n_classes, least=1):
     """Sorted labels, their counts, and the indices that sort the classes."""
-    classes = column_or_1d(np.asarray(on_host(classes)))
-    counts = column_or_1d(np.asarray(on_host(counts)))
+    classes = column_or_1d(np.asarray(on_cpu(classes)))
+    counts = column_or_1d(np.asarray(on_cpu(counts)))
     numbers = counts.dtype.kind in "iuf"
     if (
         len(counts) != n_classes
@@ -1566,14 +1610,14 @@ def _checked_labels(classes, counts, n_classes, least=1):
 
 
 def _coordinates(components, axes):
-    """Coordinates of filters, in rows, in axes that span them."""
+    """Coordinates in axes of filters (rows) in the span of the axes."""
     coordinates = components @ axes.T
     outside = np.linalg.norm(components - coordinates @ axes, axis=1)
     # Filters may be in float32.
     far = outside > 1e-5 * np.linalg.norm(components, axis=1)
     if far.any():
         raise ValueError(
-            f"Row {np.argmax(far)} of components is not in the span of the axes of "
-            "these statistics. Use filters learned from them, or more axes."
+            f"Row {np.argmax(far)} of components is not in the span of the axes of the "
+            "statistics. Use filters learned from these statistics, or more axes."
         )
     return coordinates

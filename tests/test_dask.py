@@ -113,7 +113,7 @@ def test_blocks_that_do_not_fit(digits):
         ClassStatistics.from_data(blocks, y[:1700])
     with pytest.raises(ValueError, match="y must have one value per sample"):
         ClassStatistics.from_data(blocks, blocks)
-    with pytest.raises(ValueError, match="of blocks and of n_axes need sample"):
+    with pytest.raises(ValueError, match="with n_axes need sample"):
         ClassStatistics.from_data(blocks, y, "oas")
     assert not len(ClassStatistics.from_data(blocks[:0], y[:0]).classes)
     for model in (
@@ -125,7 +125,7 @@ def test_blocks_that_do_not_fit(digits):
             model.fit(blocks[:0], y[:0])
     with pytest.raises(ValueError, match=r"^Block 1: .*of features, got 64 and 5"):
         ClassStatistics.from_blocks([(X, y), (X[:, :5], y)])
-    with pytest.raises(ValueError, match=r"^Block 2: .* labels are of one kind"):
+    with pytest.raises(ValueError, match=r"^Block 2: .* labels have the same type"):
         ClassStatistics.from_blocks([(X, y), (X, y), (X, y.astype(str))])
 
 

@@ -162,7 +162,7 @@ def test_values_that_overflow_are_errors_without_names_of_classes(fitted):
 def test_a_number_of_prior_samples_that_leaves_a_level_singular_is_an_error():
     X, _ = scales(8)
     y = np.repeat([1.0, 2.0], 4)
-    with pytest.raises(ValueError, match=r"covariance at the level .*prior_samples"):
+    with pytest.raises(ValueError, match=r"covariance at level .*prior_samples"):
         GaussianRegressor(prior_samples=1e-30).fit(X, y)
 
 

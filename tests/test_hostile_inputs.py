@@ -188,7 +188,7 @@ OF_PAIRS = {
     **dict.fromkeys(["SQFA", "AMAGauss", "GaussianClassifier"], "with n_axes="),
     "GaussianRegressor": "with n_axes=",
     "GMLVQ": "TruncatedSVD",
-    "CovarianceHessianProjection": "Reduce the features of X",
+    "CovarianceHessianProjection": "Reduce the number of features of X",
     "KernelDiscriminantAnalysis": "Use solver=.nystroem",
     "LandmarkKernelPCA": "Reduce n_landmarks",
     "LocalFisherDiscriminantAnalysis": "Use fewer samples of X",

@@ -140,8 +140,8 @@ def test_needs_no_fit_and_takes_images_of_any_size(images):
         ((9, 12), r"got shape \(9, 12\).*X\[None\]"),
         ((0, 9, 12), "minimum of 1"),
         ((2, 1, 9), r"'\|I_y\|' requires images X of at least 2 pixels .* height 1"),
-        ((9, 9, 3), r"For one image of that many channels, use X\[None\]"),
-        ((2, 3, 9, 9), r"channels come first, use np.moveaxis\(X, 1, -1\)"),
+        ((9, 9, 3), r"For one image with 3 channels, use X\[None\]"),
+        ((2, 3, 9, 9), r"channels are on axis 1, use np.moveaxis\(X, 1, -1\)"),
     ],
 )
 @pytest.mark.parametrize("method", ["fit", "transform"])
@@ -155,7 +155,7 @@ def test_bad_shape(shape, message, method):
     [
         (["x", "Ix"], "unknown name 'Ix'"),
         ([], "at least one name"),
-        (["x", "y", "x"], "none twice"),
+        (["x", "y", "x"], "no duplicates"),
         ("grey", "'features' parameter"),
         (None, "'features' parameter"),
     ],
@@ -172,7 +172,7 @@ def test_bad_parameters(images):
     with pytest.raises(ValueError, match="'regularization' parameter"):
         RegionCovariance(regularization=-1).transform(images)
     model = RegionCovariance()
-    with pytest.raises(ValueError, match=r"mask must have shape \(7, 9, 12\)"):
+    with pytest.raises(ValueError, match=r"mask must have .* images, \(7, 9, 12\)"):
         model.transform(images, np.ones((12, 9)))
     with pytest.raises(ValueError, match="mask must be boolean"):
         model.transform(images, np.full((9, 12), 0.5))

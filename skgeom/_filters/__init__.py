@@ -1,1 +1,1 @@
-"""Linear filters that separate classes: SQFA, its variants, and AMA-Gauss."""
+"""Linear filters that separate classes: SQFA, SecondMomentSQFA and AMAGauss."""

@@ -1,9 +1,10 @@
 """Automatic shrinkage and regularization of the class covariances.
 
-Of the pairs (shrinkage, sigma^2) whose mean log posterior of held-out samples is within
-one standard error of the best, the most regularized pair is selected: first sigma^2, at
-a medium shrinkage, then the shrinkage. Each selection ends when a candidate is worse
-than the best one before it by more than a standard error.
+The score of a candidate, a pair of shrinkage and sigma^2, is the mean log posterior of
+held-out samples. The most regularized candidate whose score is within one standard
+error of the best score is selected. First sigma^2 is selected at a medium shrinkage,
+then the shrinkage. Each of the two selections ends when the score of a candidate is
+below the best score so far by more than one standard error.
 """
 
 from contextlib import nullcontext
@@ -29,30 +30,31 @@ from skgeom._held_out import (
 )
 from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim import StartError, filter_manifold, minimize
-from skgeom.utils.array_api import on_host, take, to_numpy
+from skgeom.utils.array_api import on_cpu, take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import project
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import warn_user
 
-# With finer or coarser values of this grid and the next one, the accuracy on digits is
-# 96.6 to 97.8 %, and with these 97.8 % (benchmarks/bench_constants.py).
+# Candidates of the shrinkage. With these candidates and with _STEP, the accuracy on
+# digits is 97.8 %; with finer or coarser grids of shrinkage or sigma^2 it is 96.6 to
+# 97.8 % (benchmarks/bench_constants.py).
 SHRINKAGES = (0.9, 0.6, 0.3, 0.1, 0.0)
 # Ratio of successive values of sigma^2 (benchmarks/bench_constants.py).
 _STEP = 4.0
-# Filters of a fold are optimized loosely, from the filters of the previous candidate:
-# ten times the tolerance or a tenth of it, and fewer or more iterations, lead to the
-# same accuracy on digits (benchmarks/bench_constants.py).
+# The filters of a fold are optimized with a large tolerance and few iterations, from
+# the filters of the previous candidate. The accuracy on digits is the same with ten
+# times or a tenth of the tolerance, and with fewer or more iterations
+# (benchmarks/bench_constants.py).
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Shrinkage and sigma^2, how they were selected, and the score of each candidate.
+    """Selected shrinkage and sigma^2, the selection rule and all scores.
 
-    ``shrinkage`` is None if the covariances are given or shrunk in closed form, and
-    ``scores`` is None without held-out samples. ``error`` is the standard error of the
-    largest score.
+    ``shrinkage`` is None if it was not selected on held-out samples, and ``scores`` is
+    None without held-out samples. ``error`` is the standard error of the largest score.
     """
 
     shrinkage: float | None
@@ -63,44 +65,47 @@ class Selection:
 
 
 def check_regularization(sigma2, statistics):
-    """Raise ValueError if the data vanish in the rounding of sigma^2."""
-    _, total = map(on_host, statistics.pooled_covariances())
+    """Raise ValueError if the variance of the data is below the rounding of sigma^2."""
+    _, total = map(on_cpu, statistics.pooled_covariances())
     scale = total.trace()
     if statistics.means is not None:
         scale += np.square(to_numpy(statistics.means)).sum(axis=1).max()
     if 0 < scale < np.finfo(float).eps * sigma2:
         raise ValueError(
             f"regularization={sigma2:.3g} is so much larger than the variance of the "
-            f"data, {scale:.3g}, that all class distances are rounding. Decrease "
-            "regularization, or use 'auto'."
+            f"data, {scale:.3g}, that all class distances are rounding errors. "
+            "Decrease regularization, or use 'auto'."
         )
 
 
 def sampling_noise(within, total, counts):
     r"""Half of the sampling error of a class covariance.
 
-    The covariance of n samples has an error of about :math:`\operatorname{tr}(W) / n`
-    along some directions, even if their variance is small (Koltchinskii and Lounici,
-    2017, for an effective rank above n); W is the covariance within the classes, and n
-    their mean number of samples. If the data do not vary within the classes, the total
-    covariance replaces W; without any variance, the value is 1.
+    The sample covariance of n samples has an error of about
+    :math:`\operatorname{tr}(W) / n` along some directions, even if the variance along
+    these directions is small (Koltchinskii and Lounici, 2017, for an effective rank
+    above n). W is the within-class covariance, and n is the mean number of samples of a
+    class. If the data do not vary within the classes, the total covariance replaces W.
+    If the total covariance is zero as well, the value is 1.
     """
-    rounding = len(within) * np.finfo(float).eps  # of means, and so of deviations
+    rounding = len(within) * np.finfo(float).eps  # of standard deviations, relative
     within, total = within.trace(), total.trace()
     trace = within if within > rounding**2 * total else total
     return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
 
 
 def class_intensities(shrinkage, counts):
-    r"""Shrinkage of each class, as if W were the covariance of q more samples.
+    r"""Shrinkage intensity of each class with :math:`n_k` samples.
+
+    The within-class covariance W counts like q additional samples,
 
     .. math::
 
        \rho_k = \frac{q}{n_k - 1 + q}, \qquad
        q = \frac{\rho}{1 - \rho} (\bar n - 1)
 
-    so that a class of the mean size :math:`\bar n` has the intensity :math:`\rho`. A
-    class of one sample, which has no covariance, has W.
+    so a class with the mean number :math:`\bar n` of samples has the intensity
+    :math:`\rho`. A class with one sample has the covariance W.
     """
     degrees = np.maximum(counts - 1.0, 0)
     prior = shrinkage * degrees.mean()
@@ -110,11 +115,11 @@ def class_intensities(shrinkage, counts):
 
 @dataclass(frozen=True)
 class Fold:
-    """Held-out samples, and statistics of the remaining samples, in few coordinates.
+    """Held-out samples, and class statistics of the remaining samples.
 
-    ``shares`` are the weights of the held-out samples in the mean over all folds, in
-    which all classes have the same weight. ``noise`` is the covariance that is added to
-    the covariances of the classes.
+    Both have the coordinates of a subspace. ``shares`` are the weights of the held-out
+    samples in the mean over all folds; all classes have the same total weight.
+    ``noise`` is the covariance that is added to the covariances of the classes.
     """
 
     training: ClassStatistics
@@ -127,10 +132,10 @@ class Fold:
 def folds_of_samples(
     statistics, X, y, sample_weight, points, n_components, whiten, estimator, noise
 ):
-    """The folds of some samples of the data; empty if they cannot select anything.
+    """The folds of some samples of the data, and the candidates of sigma^2.
 
-    Folds that hold out nearly the whole weight of a class are omitted. Returns the
-    folds and the candidates of sigma^2.
+    Folds that hold out nearly the whole weight of a class are omitted. Both lists are
+    empty if the remaining samples do not vary within their classes in any fold.
 
     Parameters
     ----------
@@ -139,7 +144,7 @@ def folds_of_samples(
     X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
         Samples of positive weight, their labels, and their weights or None.
     points : array of shape (n, n_coordinates)
-        The samples in the coordinates of the statistics.
+        The same samples in the coordinates of the statistics.
     n_components : int
         Number of filters.
     whiten : bool
@@ -195,24 +200,23 @@ def _noise_of_features(noise, basis):
 
 
 def _varies(fold):
-    """Whether the remaining samples vary within their classes."""
+    """Whether the samples that are not held out vary within their classes."""
     within, total = fold.training.pooled_covariances()
     return np.trace(within) > len(within) * np.finfo(float).eps * np.trace(total)
 
 
 def folds_of_summaries(parts, total, n_components, whiten, noise):
-    """The folds of which only the class statistics are known, one for each part.
+    """The folds if only class statistics are given, and the candidates of sigma^2.
 
-    Returns the folds, and the candidates of sigma^2.
-
-    The score of a held-out class is estimated by draws from the Gaussian with its
-    moments, at most ``MOST_SAMPLES`` of all classes and folds.
+    Each element of ``parts`` is held out in one fold. The score of a held-out class is
+    estimated with random samples of the Gaussian with its moments, about
+    ``MOST_SAMPLES`` samples in total.
     """
     occurrences = sum(np.isin(total.classes, part.classes) for part in parts)
     if (occurrences == 1).any():
         raise ValueError(
-            f"Class {total.classes[np.argmin(occurrences)]} is in one of the "
-            "statistics only, but each class needs samples in two folds or more."
+            f"Class {total.classes[np.argmin(occurrences)]} has samples in one fold "
+            "only. Each class needs samples in at least two folds."
         )
     within, total_covariance = map(to_numpy, total.pooled_covariances())
     basis = _coordinates(within, total_covariance, n_components, whiten).basis
@@ -250,20 +254,24 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
         Maps the statistics of a fold and sigma^2 to an objective with ``classes``, see
         :class:`skgeom.objectives.Objective`.
     shrinkages : sequence of float
-        Candidates in descending order; a single None leaves covariances as they are.
+        Candidates in descending order; with ``(None,)`` covariances are not shrunk.
     regularizations : sequence of float
         Candidates of sigma^2 in descending order.
     n_components, constraint : int, str
-        The parameters of the estimator.
+        The number of filters, and their constraint.
+
+    Returns
+    -------
+    Selection
     """
     shares = np.concatenate([fold.shares for fold in folds])
     posteriors, scores, filters = {}, {}, {}
 
     def follow(path, best, starts=None):
-        """Score candidates until one is clearly worse than the best one before it.
+        """Score candidates until a score is below the best one by a standard error.
 
-        The optimization starts at ``starts``, or if that is None at the filters of the
-        previous candidate.
+        The first optimization starts from ``starts``, if given, and each later one from
+        the filters of the previous candidate.
         """
         found = [None] * len(folds)
         for candidate in path:
@@ -311,18 +319,15 @@ def _selection(chosen, posteriors, shares):
 
 
 def warn_if_uninformative(selection, n_classes):
-    """Warn if held-out samples are not classified better than by chance.
-
-    Better means a mean log posterior that exceeds chance level by a standard error.
-    """
+    """Warn unless the best score exceeds chance level by more than a standard error."""
     if selection.scores is None:
         return
     best = np.max(selection.scores["mean_log_posterior"])
     if best == -np.inf:
         warn_user(
             "The class covariances of the training folds are singular for all "
-            "candidates of shrinkage and regularization, so that no held-out sample "
-            f"was scored. The largest candidates are used: shrinkage "
+            "candidates of shrinkage and regularization, so no held-out sample was "
+            f"scored. The most regularized candidate is used: shrinkage "
             f"{selection.shrinkage} and regularization {selection.regularization:.3g}. "
             "Increase regularization, or use 'auto'.",
             UserWarning,
@@ -330,18 +335,21 @@ def warn_if_uninformative(selection, n_classes):
     elif best - selection.error <= -np.log(n_classes):
         warn_user(
             "The filters do not separate held-out samples: their mean log posterior is "
-            f"{best:.4f} at best, with a standard error of {selection.error:.4f}, and "
-            f"{-np.log(n_classes):.4f} for equal probabilities of all classes. The "
-            "data may have no differences between the classes, too many features for "
-            "their number of samples, or features of large variance that do not "
-            "separate the classes. Use StandardScaler, select features, or set "
-            "regularization=0 with more samples than features.",
+            f"at most {best:.4f} (standard error {selection.error:.4f}), compared with "
+            f"{-np.log(n_classes):.4f} for equal probabilities. The classes may not "
+            "differ, the features may be too many for the number of samples, or "
+            "features of large variance may not separate the classes. Use "
+            "StandardScaler, select features, or set regularization=0 with more "
+            "samples than features.",
             UserWarning,
         )
 
 
 def _held_out(fold, objective_of, candidate, n_components, constraint, start):
-    """Log posteriors of the held-out samples, and the filters; -inf without filters."""
+    """Log posteriors of the held-out samples, and the filters.
+
+    The log posteriors are -inf if the class covariances are singular.
+    """
     shrinkage, sigma2 = candidate
     statistics, iterations = fold.training, _NEXT_ITERATIONS
     if shrinkage is not None:
@@ -377,10 +385,11 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
 def discriminant_directions(means, covariances, sigma2, n_components):
     r"""Leading directions in which classes differ, in columns of norm one.
 
-    In coordinates in which :math:`W + \sigma^2 I` is the identity, they are
-    eigenvectors of the mean of :math:`m_k m_k^\top + \tfrac12 D_k^2`, with the
-    differences :math:`m_k` and :math:`D_k` of the mean and covariance of class k from
-    their averages: the second-order expansion of squared class distances.
+    W is the mean class covariance. In coordinates in which :math:`W + \sigma^2 I` is
+    the identity, the directions are eigenvectors of the mean of
+    :math:`m_k m_k^\top + \tfrac12 D_k^2`, the second-order expansion of squared class
+    distances. The mean and the covariance of class k differ from their averages over
+    the classes by :math:`m_k` and :math:`D_k`.
     """
     within = covariances.mean(axis=0)
     variances, axes = np.linalg.eigh(within + sigma2 * np.eye(len(within)))
@@ -415,11 +424,12 @@ def _most_regularized(candidates, posteriors, shares):
 def _regularizations(basis, within, counts):
     """The candidates of sigma^2 in descending order.
 
-    They begin at the largest variance within the classes, and end at the geometric mean
-    of the d variances. With n > d samples in each class, covariances have relative
-    errors of about d / n. The end is then smaller by the square of that, or the
-    smallest variance times d / n if it is lower: irrelevant features can raise the
-    geometric mean far above the variances that matter.
+    The largest candidate is the largest of the d principal variances within the
+    classes. The smallest candidate is about the geometric mean of the d variances. With
+    n > d samples per class, covariances have relative errors of about d / n, and the
+    smallest candidate is about the geometric mean times (d / n)^2, or the smallest
+    variance times d / n if this product is smaller: irrelevant features can raise the
+    geometric mean far above the relevant variances.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)
     variances = variances[variances > _rounding(variances)]
@@ -432,7 +442,7 @@ def _regularizations(basis, within, counts):
 
 
 def _rounding(variances):
-    """The variance along principal axes that may be rounding; they are ascending."""
+    """The largest rounding error of variances, which are in ascending order."""
     return len(variances) * np.finfo(float).eps * variances[-1]
 
 
@@ -446,8 +456,8 @@ def _coordinates(within, total, n_components, whiten):
 def _training_discriminants(statistics, within, points, labels, out, n_components):
     """Linear discriminants of the samples that are not held out, in columns.
 
-    They need not be in the span of the leading principal axes. ``out`` are the weights
-    of the held-out samples, zero for the others.
+    The discriminants need not be in the span of the leading principal axes. ``out``
+    contains the weights of the held-out samples, and zeros for all other samples.
     """
     rows = np.flatnonzero(out)
     points, labels, out = take(points, rows), labels[rows], out[rows]
@@ -471,7 +481,7 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
 
 
 def _shares(labels, weights):
-    """Weights of samples in a mean in which all classes count equally."""
+    """Weights of samples in a mean in which all classes have the same total weight."""
     totals = np.bincount(labels, weights)
     n_classes = max(np.count_nonzero(totals), 1)
     return weights / np.where(totals > 0, totals, 1)[labels] / n_classes

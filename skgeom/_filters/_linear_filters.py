@@ -1,4 +1,4 @@
-"""Behavior that all estimators of linear filters share."""
+"""Base class of the estimators of linear filters."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +38,7 @@ from skgeom.utils.array_api import (
     float_dtypes,
     is_dask,
     like,
-    on_host,
+    on_cpu,
     take,
     to_numpy,
 )
@@ -63,19 +63,19 @@ from skgeom.utils.validation import (
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Statistics of the classes, and samples if they are in memory.
+    """Class statistics, and samples if the training data are in memory.
 
     Attributes
     ----------
     statistics : ClassStatistics
-        Statistics of all samples, in the coordinates of the space.
+        Statistics of all samples, in the coordinates of ``space``.
     space : FeatureSpace
         The coordinates in which the filters are optimized.
     y : ndarray of shape (n_samples,) or None
         The labels.
     for_selection : tuple
-        Samples for an automatic selection: features, labels, weights and coordinates.
-        Empty without an automatic selection.
+        Samples for an automatic selection: features, labels, weights, and coordinates
+        in ``space``. Empty without an automatic selection.
     """
 
     statistics: ClassStatistics
@@ -92,15 +92,16 @@ class BaseFilters(
 ):
     """Base class of linear filters that maximize an objective of labeled data.
 
-    A subclass defines ``fit``, ``_distance_objective(statistics, sigma2)``, the mean
-    class distance as an objective of filters, and ``_distance_parameters``, the names
-    of the parameters of the estimator that ``_distance_objective`` uses. It accepts the
-    same names as keyword arguments, which replace the parameters of the estimator.
+    A subclass defines ``fit`` and two attributes. The method
+    ``_distance_objective(statistics, sigma2)`` returns the mean class distance as an
+    objective of filters. ``_distance_parameters`` contains the names of the estimator's
+    parameters that this method uses. The method also accepts these parameters as
+    keyword arguments, which replace the values of the estimator.
     """
 
     _fitted_array = "components_"
     _value_name = "objective"  # in printed lines
-    # Whether an offset of all samples changes no distance and no posterior.
+    # Whether distances and posteriors do not depend on an offset of all samples.
     _translation_invariant = True
     # Whether classes are compared by their second moments.
     _second_moments = False
@@ -145,12 +146,13 @@ class BaseFilters(
 
     @estimator_method
     def inverse_transform(self, X):
-        """Compute the samples of least norm with given features.
+        """Compute the samples of smallest norm that have the given features.
 
         For the features ``Z = transform(X)``, the result is the projection of X onto
         the span of the filters: ``Z @ components_`` for orthonormal filters, and
-        ``Z @ pinv(components_).T`` in general. For centered X, this is also the inverse
-        transform of principal component analysis.
+        ``Z @ pinv(components_).T`` in general. For centered X and principal axes as
+        filters, the result equals the inverse transform of principal component
+        analysis.
 
         Parameters
         ----------
@@ -161,6 +163,11 @@ class BaseFilters(
         -------
         ndarray of shape (n_samples, n_features)
             The samples.
+
+        Raises
+        ------
+        ValueError
+            If X does not have one column for each filter.
         """
         Z = check_array(X, input_name="X", dtype=float_dtypes(X))
         if Z.shape[1] != self._n_features_out:
@@ -174,8 +181,8 @@ class BaseFilters(
     def class_distances(self, *, regularized=True):
         """Compute the distances between the classes in the learned features.
 
-        The parameter ``distance`` of the fitted estimator defines the distances;
-        :class:`AMAGauss` computes Hellinger distances.
+        The parameter ``distance`` of the fitted estimator defines the distances. For
+        :class:`AMAGauss`, the distances are Hellinger distances.
 
         Parameters
         ----------
@@ -186,13 +193,14 @@ class BaseFilters(
         Returns
         -------
         ndarray of shape (n_classes, n_classes)
-            Distances, not squared, in the order of ``classes_``; symmetric, with a
-            zero diagonal.
+            Symmetric matrix of the distances (not squared), in the order of
+            ``classes_``, with a zero diagonal.
 
         Raises
         ------
         ValueError
-            If a class covariance of the features is singular, without regularization.
+            If the covariance of the features of a class is singular and no
+            regularization is added.
         """
         check_is_fitted(self)
         sigma2 = self.regularization_ if regularized else 0.0
@@ -200,8 +208,8 @@ class BaseFilters(
             distances = self._objective_of_features(sigma2).matrix()
         except np.linalg.LinAlgError:
             raise ValueError(
-                "The covariance of the features of a class is singular, so its "
-                "distance from other classes is infinite. Use regularized=True."
+                "The covariance of the features of a class is singular, so the "
+                "distances of this class are infinite. Use regularized=True."
             ) from None
         return like(distances, self.components_)
 
@@ -209,10 +217,10 @@ class BaseFilters(
         """Replace the filters by an orthonormal basis of their span, in place.
 
         The result is the orthonormal basis nearest to the filters. The new features are
-        an invertible linear map of the old features, so a refitted quadratic or linear
-        discriminant analysis makes the same decisions. ``objective_`` and
-        ``statistics_`` are updated; the ``objective_`` of :class:`AMAGauss` becomes
-        NaN, because it requires the samples.
+        an invertible linear map of the old features, so a quadratic or linear
+        discriminant analysis that is fitted to the new features makes the same
+        predictions. ``objective_`` and ``statistics_`` are updated. The ``objective_``
+        of :class:`AMAGauss` becomes NaN, because its computation requires the samples.
 
         Returns
         -------
@@ -238,16 +246,18 @@ class BaseFilters(
         return self
 
     def filter_importances(self):
-        """Compute the decrease of the mean class distance without each filter.
+        """Compute how much the mean class distance decreases without each filter.
 
-        The other filters are not changed. If other filters contain the information of a
-        filter, its importance is small, even if the filter separates the classes well.
+        Each filter is removed in turn, and the remaining filters are not changed. If
+        several filters extract similar information, their importances are small, even
+        if each of these filters separates the classes well.
 
         Returns
         -------
         ndarray of shape (n_components,)
-            Differences of the mean of :meth:`class_distances`, or of the mean of the
-            squares if ``squared``.
+            Decreases of the mean of :meth:`class_distances` (of the mean of their
+            squares if ``squared`` is True), with the weights of the pairs of classes.
+            For a single filter, the mean itself.
         """
         check_is_fitted(self)
         objective, axes = self._objective_of_features(), np.eye(self._n_features_out)
@@ -257,13 +267,13 @@ class BaseFilters(
         return like(objective.mean(axes) - np.array(others), self.components_)
 
     def _objective_reached(self):
-        """``objective_``, by the statistics of the features."""
+        """``objective_``, computed from the class statistics of the features."""
         return self._objective_of_features().mean(np.eye(self._n_features_out))
 
     def _objective_of_features(self, sigma2=None):
-        """The mean distance of the classes of features, as a function of filters.
+        """The mean class distance as a function of filters of the learned features.
 
-        It uses the parameters of the fit, which may have been changed since.
+        The method uses the parameters of the last fit, not the current parameters.
         """
         sigma2 = self.regularization_ if sigma2 is None else sigma2
         return self._distance_objective(
@@ -273,7 +283,7 @@ class BaseFilters(
     # Validation and estimation
 
     def _validated(self, X, y, *, reset=True):
-        """Valid samples, and their labels in CPU memory."""
+        """Validated samples, and their labels in CPU memory."""
         X = validate_data(
             self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
         )
@@ -308,7 +318,7 @@ class BaseFilters(
         return TrainingData(statistics, space, y, samples)
 
     def _set_sizes(self, classes, argument="y"):
-        """Set the number of filters, after a check of the numbers that limit it."""
+        """Check the numbers of classes and features, and set the number of filters."""
         check_two_classes(classes, type(self).__name__, argument)
         n_features, most = self.n_features_in_, len(classes) - 1
         self._n_filters = int(self.n_components or min(most, n_features))
@@ -323,7 +333,7 @@ class BaseFilters(
     def _checked_init(self):
         if isinstance(self.init, str):
             return self.init
-        init = check_array(on_host(self.init), dtype=np.float64, input_name="init")
+        init = check_array(on_cpu(self.init), dtype=np.float64, input_name="init")
         expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(
@@ -340,7 +350,7 @@ class BaseFilters(
 
     @property
     def _has_noise(self):
-        """Whether ``regularization`` is the covariance of a noise, not its variance."""
+        """Whether ``regularization`` is a noise covariance instead of a variance."""
         return not isinstance(self.regularization, str | Real)
 
     @property
@@ -348,10 +358,10 @@ class BaseFilters(
         return 0.0 if self._has_noise else self.regularization
 
     def _noise(self, space):
-        """The covariance of the noise in coordinates; None if it is a variance."""
+        """The noise covariance in the coordinates of a space, or None without noise."""
         if not self._has_noise:
             return None
-        noise, name = on_host(self.regularization), "regularization"
+        noise, name = on_cpu(self.regularization), "regularization"
         noise = check_array(noise, dtype=float, ensure_2d=False, input_name=name)
         expected = (self.n_features_in_, self.n_features_in_)
         if noise.shape != expected:
@@ -364,21 +374,21 @@ class BaseFilters(
         return space.restrict(space.restrict(noise).T)
 
     def _space_of(self, X):
-        """The coordinates in which the filters of valid samples are optimized."""
+        """The coordinates in which the filters are optimized, for validated samples."""
         if issparse(X):
-            # Only samples that are no more than the covariances are made dense.
+            # Sparse samples are converted if they are no larger than a covariance.
             if X.shape[0] > X.shape[1] and self._class_estimator is None:
                 return FeatureSpace(X)
             X = X.toarray()
         if self._class_estimator is not None or self._has_noise:
-            # These may have a variance outside of the span of the samples.
+            # The covariances may have variance outside of the span of the samples.
             return FeatureSpace(X)
         return space_of(
             X, centered=self._translation_invariant, n_least=self._n_filters
         )
 
     def _folds(self, data):
-        """Folds of held-out samples, and candidates of sigma^2; none without folds."""
+        """Folds of held-out samples, and candidates of sigma^2; may be empty lists."""
         if not data.for_selection:
             return [], []
         return folds_of_samples(
@@ -391,9 +401,9 @@ class BaseFilters(
         )
 
     def _select(self, statistics, folds=(), candidates=(), may_shrink=True):
-        """The shrinkage and sigma^2, by folds if there are any.
+        """Select the shrinkage and sigma^2, on held-out samples if there are folds.
 
-        ``candidates`` are values of sigma^2, if it is selected automatically.
+        ``candidates`` are the candidates of sigma^2 for ``regularization="auto"``.
         """
         sigma2 = self._sigma2
         shrinks = may_shrink and self.covariance_estimator == "auto"
@@ -412,7 +422,7 @@ class BaseFilters(
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk() if shrinks else statistics
-            pooled = map(on_host, estimated.pooled_covariances())
+            pooled = map(on_cpu, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
         rule = "closed form" if shrinks else "sampling noise"
         return Selection(None, float(sigma2), rule)
@@ -428,9 +438,9 @@ class BaseFilters(
         )
 
     def _shrunk_with_noise(self, statistics, selection, space):
-        """The statistics with the selected shrinkage, and with noise if it is given.
+        """Shrink the covariances, and add the noise covariance if there is one.
 
-        :class:`skgeom.objectives.ClassMoments` adds sigma^2.
+        sigma^2 is not added here, but by :class:`skgeom.objectives.ClassMoments`.
         """
         if selection.shrinkage is not None:
             intensities = class_intensities(selection.shrinkage, statistics.counts)
@@ -469,12 +479,12 @@ class BaseFilters(
         }
 
     def _placed(self, filters, space, array_like):
-        """Filters as stored: in the namespace of an array, and the dtype of samples."""
+        """Filters in rows, in the namespace of an array and the dtype of samples."""
         dtype = None if space.X is None else space.X.dtype
         return like(np.ascontiguousarray(space.lift(filters).T), array_like, dtype)
 
     def _store_filters(self, filters, groups, total, space, array_like, quiet=False):
-        """Store the result of ``optimize_filters``; return the filters as ordered.
+        """Store the result of ``optimize_filters``; return the sorted filters.
 
         The stored filters have the namespace and device of ``array_like``.
         """
@@ -487,7 +497,7 @@ class BaseFilters(
             f"end: {self._value_name} {-last.cost:.6f} after {self.n_iter_} iterations"
         )
         if isinstance(self.init, str):
-            # Rounding must not decide on the order of filters within a group.
+            # Sort the filters of a group, whose order would depend on rounding errors.
             variances = (filters * (total @ filters)).sum(axis=0)
             group = np.repeat(
                 np.arange(len(groups)), group_sizes(self._n_filters, self.group_size)
@@ -503,7 +513,10 @@ class BaseFilters(
         return filters
 
     def _store_statistics(self, statistics, filters, space, array_like):
-        """Store the statistics of the features, by filters in the coordinates."""
+        """Store the class statistics of the features.
+
+        ``filters`` are in the coordinates of ``space``.
+        """
         self.classes_ = statistics.classes
         self.statistics_ = statistics.project(filters.T)
         if space.origin is not None:
@@ -530,14 +543,14 @@ class BaseFilters(
         return report if progress.active else None
 
     def _warn(self, groups, filters):
-        """Warn if an optimization did not converge, or if filters are dependent."""
+        """Warn if the optimization did not converge or if filters are dependent."""
         for result, _ in groups:
             if not result.converged:
                 remedy = "max_iter or tol" if "max_iter" in result.reason else "tol"
                 warn_user(
                     f"{type(self).__name__} did not converge: {result.reason} The "
-                    "filters found so far can be used. Increase regularization, "
-                    f"which shortens the optimization, or {remedy}.",
+                    f"estimator keeps the best filters. Increase {remedy}, or increase "
+                    "regularization, which shortens the optimization.",
                     ConvergenceWarning,
                 )
         rank = independent_directions(filters)
@@ -545,8 +558,8 @@ class BaseFilters(
             warn_user(
                 f"The {self._n_filters} filters span {rank} directions only: with "
                 f"regularization_={self.regularization_:.3g}, repeating a filter "
-                "increases this objective more than a new direction. Use "
-                "constraint='orthonormal', or a smaller regularization, or fewer "
+                "increases the objective more than adding a filter in a new direction. "
+                "Use constraint='orthonormal', a smaller regularization, or fewer "
                 "components.",
                 UserWarning,
             )
@@ -565,15 +578,15 @@ class BaseFilters(
 
 
 def is_negligible(sigma2, within):
-    """Whether sigma^2 is below the rounding of the within-class covariance."""
+    """Whether sigma^2 is below the rounding error of the within-class covariance."""
     return sigma2 <= len(within) * np.finfo(float).eps * within.trace()
 
 
 def check_regular(statistics, covariances, total, n_components):
-    """Raise unless all class covariances are regular on the span of the data.
+    """Raise ValueError if a class covariance is singular on the span of the data.
 
-    Otherwise a distance is infinite for some filters, and the objective has no
-    maximum. The ranks do not depend on the units of the features.
+    With a singular covariance, a class distance is infinite for some filters, and the
+    objective has no maximum. The ranks do not depend on the units of the features.
     """
     basis = whitening_coordinates(total).basis
     rank = basis.shape[1]
@@ -585,7 +598,7 @@ def check_regular(statistics, covariances, total, n_components):
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = on_host(covariances[k, ...])
+        covariance = on_cpu(covariances[k, ...])
         variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)
@@ -593,8 +606,8 @@ def check_regular(statistics, covariances, total, n_components):
             raise ValueError(
                 f"The covariance of class {label}, which has {count} samples, "
                 f"is singular: its rank is {class_rank}, but the data vary in {rank} "
-                "directions. Without regularization its distance to other classes has "
-                "no bound: set regularization to 'auto' or to a positive number, or "
-                "reduce the features by PCA first, or shrink the covariances by "
+                "directions. Without regularization, the distance of this class from "
+                "other classes is unbounded. Set regularization to 'auto' or to a "
+                "positive number, apply PCA first, or shrink the covariances with "
                 "covariance_estimator='auto'."
             )

@@ -1,10 +1,12 @@
 """The optimization of filters, in groups, each from several initializations.
 
-An estimator brings an objective of filters and two covariances of its data, that
-within the classes and the total one. Filters are columns here, of shape (n, m).
+The input is an objective of filters, and the within-class covariance and the total
+covariance of the data. In this module, filters are the columns of an array of shape
+(n, m).
 
-Filters are optimized in coordinates: they are ``basis @ g``. The basis consists of the
-leading principal axes, or whitens the data where only the span of the filters matters.
+Filters ``basis @ g`` are optimized as functions of the coordinates ``g``. The columns
+of the basis are the leading principal axes. If the objective depends on the span of the
+filters only, the basis whitens the data.
 """
 
 from contextlib import nullcontext
@@ -26,20 +28,23 @@ INITIALIZATIONS = {
     "random": (),
 }
 
-# A subspace of this many principal axes is small; with fewer features there is none.
-# Up to four times as many are used, but at most .4 of all, where the data vary along
-# them by more than so many times the noise. Chosen on the statistics of MNIST: without
-# more axes, sigma^2 = .01 takes twice the time for 1 % less (benchmarks/bench_sqfa.py).
+# Least number of principal axes of a coarse subspace; with fewer features, filters are
+# optimized in the space of all features. The subspace has up to four times as many
+# axes, but at most 40 % of all, if the variance along the axes exceeds _ABOVE_NOISE
+# times sigma^2. Selected with the statistics of MNIST: without additional axes, the fit
+# with sigma^2 = 0.01 takes twice the time, and the objective is 1 % smaller
+# (benchmarks/bench_sqfa.py).
 FEW_FEATURES = 100
 _ABOVE_NOISE = 6.0
 
-# With more classes an initialization is expensive, mostly for their pairs
+# With more classes, an initialization is expensive because of the number of pairs
 # (benchmarks/bench_many_classes.py).
 FEW_CLASSES = 50
 
-# Filters of unit norm are treated as dependent below this smallest singular value. An
-# optimization up to rotations comes to such filters more slowly: ten times as much
-# (benchmarks/bench_constants.py: with zero, filters of iris are dependent).
+# Filters of unit norm are dependent if their smallest singular value is below this
+# bound. An optimization up to rotations approaches dependent filters more slowly and
+# uses ten times the bound (benchmarks/bench_constants.py: with a bound of zero, the
+# filters of iris are dependent).
 DEPENDENT = 1e-3
 
 
@@ -75,9 +80,10 @@ def optimize_filters(
 ):
     """Learn groups of filters, each with the earlier groups fixed.
 
-    Orthonormal filters must be orthogonal to the earlier filters: they are optimized in
-    the orthogonal complement. Other filters are optimized in the whole space; if only
-    the span matters, they may be made orthogonal afterwards.
+    Orthonormal filters are optimized in the orthogonal complement of the earlier
+    filters. Filters of unit norm are optimized in the whole space. If the objective
+    depends on the span of the filters only, orthonormal filters are also optimized in
+    the whole space and orthogonalized afterwards.
 
     Parameters
     ----------
@@ -92,16 +98,18 @@ def optimize_filters(
     span_only : bool
         Whether the objective depends on the span of the filters only.
     warm_start : ndarray of shape (n, n_components) or None
-        Filters to start from as well.
+        Filters of an additional initialization.
     refit_dependent : bool
-        Whether dependent filters are optimized once more, as orthonormal filters.
+        Whether linearly dependent filters are optimized again with the constraint
+        "orthonormal".
     callback : callable, default=None
         Called as ``callback(stage, filters, value)`` after each iteration, with the
         name of the stage and all filters so far; the stage ends if it returns True.
     init : str or ndarray of shape (n_components, n)
-        A key of ``INITIALIZATIONS``, or filters to start from.
+        A key of ``INITIALIZATIONS``, or the initial filters.
     n_init : int
-        Number of initializations by ``init``, completed by random ones.
+        Number of initializations without ``warm_start``. Initializations in addition to
+        ``init`` are random.
     **options
         Parameters of :func:`skgeom.optim.maximize_coarse_to_fine`.
 
@@ -109,14 +117,14 @@ def optimize_filters(
     -------
     filters : ndarray of shape (n, n_components)
     groups : list of (MinimizeResult, list of float)
-        For each group, the result of its optimization and the objectives of its
-        initializations.
+        For each group, the result of its optimization and the objectives that its
+        initializations reached.
     """
     sizes = group_sizes(n_components, group_size)
     attempts = [(constraint, callback)]
     if refit_dependent:
-        # Repeating a direction increases the objective more than any new direction, but
-        # a quadratic classifier requires independent features.
+        # Dependent filters maximize the objective, but a quadratic classifier requires
+        # linearly independent features.
         attempts.append(("orthonormal", prefixed("orthonormal", callback)))
     for constraint, callback in attempts:
         rng = check_random_state(random_state)
@@ -165,7 +173,7 @@ def _start_of_group(
     n_init,
     warm_start,
 ):
-    """Where and in which metric the filters of a group are optimized: options."""
+    """The options starts, basis, in_basis and metric of the optimization of a group."""
     objective = group.objective
     if span_only:
         coordinates = whitening_coordinates(group.total)
@@ -189,8 +197,8 @@ def _start_of_group(
     if warm_start is not None:
         starts.append(_given(warm_start, group, coordinates, size, constraint))
     metric = None
-    # Up to rotations, a filter of little value can shrink to zero, so given filters are
-    # optimized without the quotient.
+    # In an optimization up to rotations, a filter that hardly changes the objective can
+    # shrink to zero. Given filters are therefore optimized without the quotient.
     if isinstance(init, str) and not span_only:
         metric = rotation_metric(
             objective, constraint, group.within, group.total, regularization
@@ -205,7 +213,7 @@ def _start_of_group(
 
 @dataclass(frozen=True)
 class _Group:
-    """Data of some filters that are optimized with the earlier ones fixed.
+    """Data for the optimization of a group of filters with the earlier filters fixed.
 
     Attributes
     ----------
@@ -214,11 +222,13 @@ class _Group:
     within, total : ndarray of shape (n, n)
         Covariances of the data, in the space of the new filters.
     fixed : ndarray of shape (N, p)
-        The earlier filters. With N > n, the new ones have the last n rows.
+        The earlier filters. If N > n, the new filters have zeros in the first N - n
+        rows.
     spanned : ndarray of shape (n, p) or (n, 0)
-        Earlier filters that new ones can depend on.
+        The earlier filters in the space of the new filters; empty if that space is
+        their orthogonal complement.
     complement : ndarray or None
-        The basis of the space of the new filters, if that is not the whole one.
+        The basis of the space of the new filters; None for the space of all features.
     """
 
     objective: object
@@ -230,10 +240,10 @@ class _Group:
 
 
 def _group(objective, within, total, fixed, constraint, span_only):
-    """The data of a group, of orthonormal filters in the complement of earlier ones."""
+    """The data of a group; orthonormal filters are in the orthogonal complement."""
     if fixed.shape[1] == 0 or constraint != "orthonormal" or span_only:
         return _Group(objective, within, total, fixed, fixed, None)
-    total = np.asarray(total)  # or an error, before the memory for it is needed
+    total = np.asarray(total)  # raises an error before memory is allocated
     orthogonal, _ = np.linalg.qr(fixed, mode="complete")
     n_features, n_fixed = fixed.shape
     complement = orthogonal[:, n_fixed:]
@@ -248,7 +258,7 @@ def _group(objective, within, total, fixed, constraint, span_only):
 
 
 def _appended(group, earlier, constraint, new):
-    """The earlier filters and the new ones, found by the optimization."""
+    """The earlier filters and the new filters of an optimization."""
     if group.complement is not None:
         new = group.complement @ new
     elif constraint == "orthonormal" and earlier.shape[1] > 0:
@@ -258,15 +268,16 @@ def _appended(group, earlier, constraint, new):
 
 
 def _with_earlier(append, callback):
-    """The callback of a group's optimization, given the callback of all filters."""
+    """A callback that passes the earlier and the new filters to a callback."""
     return lambda stage, new, value: callback(stage, append(new), value)
 
 
 def rotation_metric(objective, constraint, within, total, regularization):
-    """The metric of an optimization up to rotations; None if rotations matter.
+    """The metric of an optimization up to rotations.
 
-    A step then changes the outputs of the filters equally in all directions, relative
-    to the noise and the variance within the classes.
+    Steps of equal length in this metric change the outputs of the filters equally,
+    relative to the variance within the classes plus sigma^2. The result is None if the
+    objective or the constraint is not invariant to rotations.
     """
     if constraint != "unit-norm" or not objective.rotation_invariant:
         return None
@@ -280,13 +291,14 @@ def rotation_metric(objective, constraint, within, total, regularization):
 
 
 def _named(init, n_init, group, coordinates, size, regularization):
-    """The initializations that ``init`` names, in the coordinates."""
+    """The initializations selected by ``init``, in the coordinates."""
     starts = []
     for name in INITIALIZATIONS[init][:n_init]:
         leading = np.empty((coordinates.basis.shape[1], 0))
         if name == "lda":
             leading = _discriminants(group, coordinates.basis, size, regularization)
-        # Orthonormal columns: given ones, then principal axes; none is fixed.
+        # Linear discriminants, then principal axes, orthonormal and orthogonal to the
+        # earlier filters.
         fixed = coordinates.dual.T @ group.spanned
         order, n_fixed = fixed.shape
         n_columns = n_fixed + leading.shape[1] + size
@@ -297,25 +309,28 @@ def _named(init, n_init, group, coordinates, size, regularization):
 
 
 def _discriminants(group, basis, size, regularization):
-    """Linear discriminants: largest ratios of the scatters between and within."""
+    """Linear discriminants: maximum ratios of between-class to within-class variance.
+
+    The columns are in descending order of the ratio.
+    """
     noise = regularization * np.eye(basis.shape[1])
     within = basis.T @ group.within @ basis
     between = basis.T @ group.total @ basis - within
     within = within + noise
-    # By numpy alone, see _leading_axes.
+    # With NumPy only, see _leading_axes.
     whitener = np.linalg.inv(np.linalg.cholesky(within))
     ratios, axes = np.linalg.eigh(whitener @ between @ whitener.T)
     ratios, directions = ratios[-size:], whitener.T @ axes[:, -size:]
-    # There are fewer than there are classes.
+    # The number of discriminants is smaller than the number of classes.
     separates = ratios > 1e-10 * ratios[-1]
     return directions[:, separates][:, ::-1]
 
 
 def _given(filters, group, coordinates, size, constraint):
-    """The given filters that belong to a group, as an initialization."""
+    """The filters of a group, taken from given filters, as an initialization."""
     first = group.fixed.shape[1]
     given = filters[:, first : first + size]
-    # Their length does not matter, but must not underflow in products.
+    # Scale the filters so that their products do not underflow.
     given = given / np.maximum(np.abs(given).max(axis=0), np.finfo(float).tiny)
     if group.complement is not None:
         given = group.complement.T @ given
@@ -324,15 +339,15 @@ def _given(filters, group, coordinates, size, constraint):
     if outside.any():
         row = first + np.flatnonzero(outside)[0]
         raise ValueError(
-            f"Row {row} of init is zero on all directions in which the data vary; "
-            "give another filter."
+            f"Row {row} of init is zero in all directions in which the data vary. "
+            "Use a different filter."
         )
     return CONSTRAINTS[constraint].nearest(start)
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """A subspace to optimize in: filters are ``basis @ g``.
+    """Coordinates ``g`` of the filters ``basis @ g`` in a subspace.
 
     Attributes
     ----------
@@ -350,11 +365,13 @@ class Coordinates:
 def principal_coordinates(
     total, regularization, n_components, allow_coarse=True, down_to_noise=False
 ):
-    """Leading principal axes, ``FEW_FEATURES`` or ten for each component.
+    """Leading principal axes as coordinates.
 
-    Of many features they are more, if ``down_to_noise`` is true and more rise from the
-    noise. If the data vary along few others, or if ``allow_coarse`` is false, all axes
-    along which they vary at all are taken, which loses nothing.
+    The number of axes is ten for each component, and at least ``FEW_FEATURES``. With
+    many features and ``down_to_noise``, it is larger if the variance along more axes
+    exceeds a multiple of sigma^2. If the data vary along few more axes, or if
+    ``allow_coarse`` is False, the basis contains all axes along which the data vary, so
+    that the coordinates are complete.
     """
     n_features = len(total)
     least = max(FEW_FEATURES, 10 * n_components)
@@ -364,7 +381,7 @@ def principal_coordinates(
         size = max(varies, n_components) if varies < least else least
         basis = np.ascontiguousarray(axes[:, :size])
         return Coordinates(basis, basis, complete=varies < least)
-    # Without a regularization yet, its choice should not depend on the approximation.
+    # The selection of sigma^2, before which it is infinite, uses all axes.
     if allow_coarse and regularization < np.inf and n_features > 3 * least:
         variances, axes = _leading_axes(total, least + 10)
         size = least
@@ -386,15 +403,15 @@ def principal_coordinates(
 
 
 def _precision(n_features, variances):
-    """The variance that rounding may add to the variance of an axis."""
+    """The largest rounding error of the variance along an axis."""
     return n_features * np.finfo(float).eps * variances[0]
 
 
 def whitening_coordinates(total):
     """Coordinates in which the total covariance is the identity on its range.
 
-    Where filters matter only through their span, these make the problem independent of
-    the units of the features.
+    If the objective depends on the span of the filters only, optimization in these
+    coordinates does not depend on the units of the features.
     """
     deviations = np.sqrt(np.diag(total))
     deviations[deviations == 0] = 1
@@ -406,12 +423,12 @@ def whitening_coordinates(total):
 
 
 def _leading_axes(total, size):
-    """About the first principal axes, by iterations of a random subspace.
+    """Approximate leading principal axes and their variances, by subspace iteration.
 
-    Their variances decrease. The last ten axes are approximate.
+    The variances are in descending order. The last ten axes are less accurate.
     """
-    # With NumPy only: scipy's BLAS has separate threads, which keep spinning after each
-    # call and compete with NumPy's.
+    # With NumPy only: the BLAS of SciPy has separate threads, which keep spinning after
+    # each call and compete with the threads of NumPy.
     subspace = np.random.default_rng(0).standard_normal((len(total), size))
     for _ in range(2):
         subspace = total @ subspace

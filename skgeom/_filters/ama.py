@@ -28,8 +28,8 @@ from skgeom.utils.estimator import (
 )
 from skgeom.utils.validation import check_priors, class_factors
 
-# Initializations of the filters of SQFA, from which the optimization starts
-# (benchmarks/bench_defaults.py).
+# Number of initializations of SQFA, whose filters are the initial filters of AMA-Gauss
+# with init="auto" (benchmarks/bench_defaults.py).
 _N_INIT_OF_SQFA = 4
 
 
@@ -38,19 +38,21 @@ class AMAGauss(BaseFilters):
     r"""Accuracy maximization analysis with Gaussian responses.
 
     AMA-Gauss learns linear filters for a quadratic classifier. It models the features
-    of each class as Gaussian. The columns of F maximize the mean log posterior of the
-    correct class over the samples,
+    of each class as Gaussian. The filters are the columns of F. They maximize the mean
+    log posterior of the correct class over the n samples,
 
     .. math::
 
-       \max_F \; \frac1N \sum_k \log p(y_k \mid F^\top x_k), \qquad
+       \max_F \; \frac1n \sum_k \log p(y_k \mid F^\top x_k), \qquad
        p(i \mid z) \propto \pi_i \,
        \mathcal{N}(z; F^\top \gamma_i, F^\top \Phi_i F + \sigma^2 I)
 
-    with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (appendix E.2
-    of [1]_, after [2]_). This objective uses all classes together and every sample,
-    whereas :class:`SQFA` uses pairs of classes and their statistics. AMA-Gauss is often
-    slightly more accurate than SQFA and slower with many samples.
+    with the class means :math:`\gamma_i`, the class covariances :math:`\Phi_i` and the
+    prior probabilities :math:`\pi_i` (appendix E.2 of [1]_, after [2]_). The objective
+    uses every sample and all classes together, whereas the objective of :class:`SQFA`
+    uses the class statistics of pairs of classes. The test accuracy of a quadratic
+    classifier is often slightly higher with the filters of AMA-Gauss than with the
+    filters of SQFA, but AMA-Gauss is slower with many samples.
 
     Parameters
     ----------
@@ -80,11 +82,14 @@ class AMAGauss(BaseFilters):
         dictionary that maps labels to weights. Classes that are missing in the
         dictionary have weight one. The priors do not depend on ``class_weight``.
     batch_size : int or None, default=None
-        If given, the size of the batches of samples for stochastic gradient steps. The
-        steps become shorter when an epoch does not increase the objective.
-        ``optimizer`` and ``tol`` are then not used, and ``max_iter`` and ``n_iter_``
-        count epochs. The result is slightly less precise.
-    {random_state}
+        If given, AMA-Gauss is optimized by stochastic gradient ascent with batches of
+        this number of samples. The steps become shorter when the objective no longer
+        increases. ``optimizer`` and ``tol`` are then ignored by this optimization, and
+        ``max_iter`` and ``n_iter_`` count epochs. The result is slightly less precise.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initializations, of the order of the samples in batches, and,
+        with more than 100 classes, of the random subsets of the pairs of classes from
+        which the initial filters are optimized.
     {verbose}
 
     Attributes
@@ -93,12 +98,12 @@ class AMAGauss(BaseFilters):
     objective_ : float
         Mean log posterior of the correct class over the training samples, in nats, with
         the weights of ``class_weight`` and with ``regularization_`` added to the
-        variances of the features. The optimization maximizes the information, which is
-        this mean minus the mean log prior; ``tol`` is relative to the information, and
-        ``verbose`` prints it.
+        variances of the features. The optimizer maximizes the difference between this
+        mean and the mean log prior, called the information; ``tol`` is relative to the
+        information, and ``verbose`` prints the information.
     {statistics_}
     priors_ : ndarray of shape (n_classes,)
-        The prior probabilities that were used.
+        The prior probabilities :math:`\pi_i`.
     {regularization_}
     {shrinkage_}
     {selection_rule_}
@@ -112,24 +117,26 @@ class AMAGauss(BaseFilters):
     See Also
     --------
     SQFA : Maximizes distances between the classes, computed from class statistics.
-    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : Classifier of the
-        features.
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : Classifier for the
+        features of AMA-Gauss.
 
     Notes
     -----
-    With at least 64,000 samples, and at least 800 samples for each entry of the
-    filters, the optimization begins with a fixed random subset, which grows to all
-    samples. This requires ``optimizer="lbfgs"`` and ``batch_size=None``.
+    With at least 64,000 samples, and at least 800 samples for each entry of
+    ``components_``, the optimization begins with a fixed random subset of the samples.
+    The subset grows until it contains all samples. This requires
+    ``optimizer="lbfgs"`` and ``batch_size=None``.
 
     The automatic selection of shrinkage and regularization optimizes the filters of
-    each fold for the Hellinger distance, like the initial filters.
+    each fold for the Hellinger distance, which is also the objective of the initial
+    filters.
 
     There is no ``partial_fit``, because every iteration requires all samples, not only
-    their statistics. Use a Dask array for samples in blocks.
+    their statistics. Use a Dask array for data that do not fit into memory.
 
-    The paper adds noise to the features and its variance :math:`\sigma^2` to the
-    covariances. This class, like the objective in the authors' code, adds
-    :math:`\sigma^2` to the covariances only.
+    In [1]_, noise with the variance :math:`\sigma^2` is added to the features, and
+    :math:`\sigma^2` is added to the variances of the model. AMAGauss, like the
+    objective in the code of the authors, adds :math:`\sigma^2` to the variances only.
 
     References
     ----------
@@ -206,10 +213,11 @@ class AMAGauss(BaseFilters):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; not modified. A Dask array is read once for the statistics and
-            for the 10,000 samples that an automatic selection holds out, and once in
-            each epoch of stochastic gradient ascent, with one step per block. Sparse
-            samples are converted to dense blocks of rows.
+            The samples; not modified. A Dask array is read once for the class
+            statistics and for the samples of the automatic selection, at most 10,000.
+            The filters are then optimized by stochastic gradient ascent, which reads
+            all blocks in each epoch and makes one step per block. Sparse samples are
+            converted to dense blocks of rows.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
 
@@ -221,10 +229,11 @@ class AMAGauss(BaseFilters):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, if ``n_components``
+            If X or y is malformed, if there is only one class, if ``n_components``
             exceeds the number of features, if ``init`` or ``priors`` has a wrong shape
-            or value, if, without regularization, a class covariance is singular, or if
-            the objective is not finite.
+            or value, if a class covariance is singular and ``regularization`` is 0, if
+            X is a Dask array and ``batch_size`` is given, or if the objective is
+            infinite or NaN.
 
         Warns
         -----
@@ -277,13 +286,13 @@ class AMAGauss(BaseFilters):
             objective, within, total, callback=report, **optimization
         )
         filters = self._store_filters(filters, groups, total, space, space.X)
-        # From the information to the log posterior.
+        # Convert the information to the mean log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         self._store_statistics(statistics, filters, space, space.X)
         return self
 
     def _over_samples(self, objective):
-        """Options of an optimization in batches, or by growing parts of the samples."""
+        """Options for an optimization with batches or growing subsets of samples."""
         batch_size = self.batch_size
         if isinstance(objective, BlockInformation):
             batch_size = 1  # block
@@ -297,7 +306,7 @@ class AMAGauss(BaseFilters):
 
     def _filters_of_sqfa(self, optimization, statistics, within, total, space):
         """Filters of SQFA with the Hellinger distance."""
-        # Equal filters have equal gradients, and would remain equal.
+        # Equal filters have equal gradients and would remain equal.
         options = {"n_init": _N_INIT_OF_SQFA, "refit_dependent": True}
         objective = self._distance_objective(statistics, optimization["regularization"])
         report = prefixed("SQFA", self._reporter(space, space.X, "distance"))
@@ -322,9 +331,9 @@ class AMAGauss(BaseFilters):
 
 
 def _information(statistics, sigma2, X, labels, weights, priors):
-    """The mean information of samples, as a function of filters."""
+    """The mean information of the samples, as a function of filters."""
     if not np.all(weights):
-        # Parts of the samples must have a positive weight.
+        # Each subset of the samples must have a positive total weight.
         counted = weights > 0
         X, labels, weights = take(X, counted), labels[counted], weights[counted]
     return MeanInformation(
@@ -339,7 +348,7 @@ def _information(statistics, sigma2, X, labels, weights, priors):
 
 
 def _factors_of_samples(class_weight, classes, counts):
-    """Weights of the samples of each class in training."""
+    """Weight in the objective of a sample of each class."""
     if class_weight is None:
         return np.ones(len(classes))
     if class_weight == "balanced":
@@ -347,7 +356,7 @@ def _factors_of_samples(class_weight, classes, counts):
     factors = class_factors(class_weight, classes, zero=True)
     if not factors.any():
         raise ValueError(
-            f"class_weight must be positive for some class, got {class_weight}."
+            f"class_weight must be positive for at least one class, got {class_weight}."
         )
     return factors
 
@@ -355,8 +364,8 @@ def _factors_of_samples(class_weight, classes, counts):
 class BlockInformation(Objective):
     """:class:`~skgeom.objectives.MeanInformation` of delayed blocks of samples.
 
-    The terms of this objective are the blocks: a batch is a block, or some blocks, and
-    ``n_samples`` is their number. Each block is a Dask task that manages its threads.
+    The terms of this objective are the blocks: a batch consists of one or more blocks,
+    and ``n_samples`` is the number of blocks. Each block is one Dask task.
 
     Parameters
     ----------
@@ -378,7 +387,7 @@ class BlockInformation(Objective):
         self.blocks = blocks
         self.n_features = statistics.n_features
         self._basis = None
-        # One node of the graph for all blocks.
+        # All blocks share one node of the task graph.
         self._model = dask.delayed(
             (statistics, regularization, log_priors, factors), traverse=False
         )
@@ -391,7 +400,7 @@ class BlockInformation(Objective):
         return len(self.blocks)
 
     def subset(self, numbers):
-        """The same objective of some of the blocks."""
+        """The same objective for some of the blocks."""
         part = copy(self)
         part.blocks = [self.blocks[number] for number in numbers]
         return part
@@ -404,7 +413,7 @@ class BlockInformation(Objective):
         return projected
 
     def __call__(self, filters):
-        """Value and gradient; the samples are read."""
+        """Value and gradient; reads all samples of the blocks."""
         import dask
 
         lifted = filters if self._basis is None else self._basis @ filters
@@ -421,7 +430,7 @@ class BlockInformation(Objective):
 
 
 def _evaluate_block(X, y, model, filters):
-    """Sum of the weights of a block, with the value and the gradient of its mean."""
+    """Sum of the weights of a block, and the value and gradient of its mean."""
     statistics, regularization, log_priors, factors = model
     labels = np.searchsorted(statistics.classes, np.asarray(y))
     weights = factors[labels]

@@ -1,4 +1,4 @@
-"""Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
+"""Supervised quadratic feature analysis (SQFA) with Gaussians or second moments."""
 
 from copy import copy
 
@@ -23,7 +23,7 @@ from skgeom.objectives import (
     plus_outer_products,
 )
 from skgeom.utils._dask import empty_block
-from skgeom.utils.array_api import is_dask, like, namespace, on_host, to_numpy
+from skgeom.utils.array_api import is_dask, like, namespace, on_cpu, to_numpy
 from skgeom.utils.estimator import (
     current_progress,
     documented_parameters,
@@ -43,72 +43,83 @@ from skgeom.utils.validation import (
 class SQFA(BaseFilters):
     r"""Supervised quadratic feature analysis.
 
-    SQFA learns linear filters, the columns of F, that maximize the mean distance
-    between the class-conditional Gaussians of all pairs of classes
+    SQFA learns linear filters, the columns of F. The filters maximize the mean distance
+    between the Gaussians :math:`\theta_i` of the projected classes, over all pairs of
+    c classes,
 
     .. math::
 
        \max_F \; \tfrac{2}{c (c - 1)} \sum_{i < j} d(\theta_i, \theta_j), \quad
        \theta_i = (F^\top \gamma_i,\; F^\top \Phi_i F + \sigma^2 I)
 
-    with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (equation 1 and
-    section 4 of [1]_). The default is the distance of the paper;
-    use ``distance="hellinger"`` for a classifier of images or signals (the user guide
-    compares the distances). Unlike linear discriminant analysis, SQFA uses differences
-    of the covariances as well as of the means, so more than ``n_classes - 1`` features
-    can be useful. The features are designed for quadratic discriminant analysis.
+    with the distance d, the class means :math:`\gamma_i` and the class covariances
+    :math:`\Phi_i` (equation 1 and section 4 of [1]_). The default distance is the
+    distance of [1]_. Use ``distance="hellinger"`` to classify images or signals; the
+    user guide compares the distances. Unlike linear discriminant analysis, SQFA uses
+    differences between the class covariances as well as between the means, so more than
+    ``n_classes - 1`` features can be useful. Use a quadratic classifier for the
+    features.
 
     Parameters
     ----------
     n_components : int or None, default=2
-        Number m of filters, at most ``n_features``. None is ``n_classes - 1``, as in
-        linear discriminant analysis.
+        Number m of filters, at most ``n_features``. None is
+        ``min(n_classes - 1, n_features)``, as in linear discriminant analysis.
     distance : str, StudentT or callable, default="fisher-rao"
         Distance between two classes, see the user guide: ``"fisher-rao"`` (the
-        Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
-        ``"fisher-rao-exact"`` (the Fisher-Rao distance, several times as slow),
-        ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``,
-        ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
-        ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
-        moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances. Write
-        it with ``autograd.numpy``, torch or JAX, which differentiates it.
+        Calvo-Oller lower bound of the Fisher-Rao distance,
+        :func:`skgeom.geometry.distance_calvo_oller`), ``"fisher-rao-exact"`` (the
+        Fisher-Rao distance, several times slower), ``"bhattacharyya"``,
+        ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``, ``"mahalanobis"``, a
+        :class:`skgeom.objectives.StudentT`, or a function
+        ``distance(means_a, covariances_a, means_b, covariances_b)``. The function
+        receives the means, of shape (p, m), and the covariances, of shape (p, m, m), of
+        the projected classes of p pairs, and returns p distances. Write the function
+        with ``autograd.numpy``, PyTorch or JAX, because automatic differentiation
+        computes its gradient.
     squared : bool, default=False
         Whether to average the squares of the distances.
     regularization : "auto", float or array-like, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to the
-        variance of each filter's output. Directions with a smaller variance contribute
-        little. ``"auto"`` selects the largest value whose mean log posterior of
-        held-out samples is within one standard error of the best value (see the user
-        guide); the value scales with X. With 0, all class covariances must be
-        nonsingular. A matrix of shape (n_features, n_features) is the covariance N of
-        known noise that X does not contain, such as sensor noise: class i has the
-        covariance :math:`F^\top (\Phi_i + N) F`. ``statistics_`` then contain the
-        noise, and ``regularization_`` is 0.
+        variance of each filter's output. Directions whose variance is smaller than
+        :math:`\sigma^2` contribute little. ``"auto"`` computes the mean log posterior
+        of held-out samples for several values of :math:`\sigma^2` and selects the
+        largest value whose result is within one standard error of the best result (see
+        the user guide); the selected value scales with X. With 0, all class covariances
+        must be nonsingular. A matrix of shape (n_features, n_features) is the
+        covariance N of known noise that X does not contain, such as sensor noise:
+        class i then has the covariance :math:`F^\top (\Phi_i + N) F`. In this case
+        ``statistics_`` include the noise, and ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
-        Constraint on the filters: unit norm, or unit norm and orthogonal. If shrinkage
-        or regularization is automatic and the filters of unit norm are linearly
-        dependent, the filters are optimized once more, as orthonormal filters.
+        Constraint on the filters: unit norm, or unit norm and orthogonal. If the
+        shrinkage or the regularization is selected automatically and the filters of
+        unit norm are linearly dependent, the filters are optimized once more with
+        ``"orthonormal"``.
     covariance_estimator : "auto", None, str or object, default="auto"
-        Estimator of the class covariances. ``"auto"`` shrinks the sample covariance S_k
-        of each class towards the within-class covariance W,
-        :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` on held-out
-        samples (see the user guide). None uses the sample covariances. Other estimators
-        are selected by a name, ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"`` or
-        ``"scm"`` of ``pyriemann.geometry.covariance``, or passed as an object whose
-        ``fit`` sets ``covariance_``. The class means are always sample means. With
-        fewer samples than features, and ``"auto"`` or None, the filters are optimized
-        in the span of the samples. With other estimators, the filters are optimized
-        with all features, because estimated covariances can have variance outside of
-        the span.
+        Estimator of the class covariances. ``"auto"`` shrinks the sample covariance
+        :math:`S_k` of class k towards the within-class covariance W,
+        :math:`(1 - \rho_k) S_k + \rho_k W`. The intensity :math:`\rho_k` is smaller for
+        classes with more samples. It is :math:`\rho` for a class with the mean number
+        of samples per class, and :math:`\rho` is selected on held-out samples (see the
+        user guide). None uses the sample covariances. The names ``"cov"``, ``"lwf"``,
+        ``"mcd"``, ``"oas"``, ``"sch"`` and ``"scm"`` select estimators of
+        ``pyriemann.geometry.covariance``. An object must have a method ``fit(X)`` that
+        sets ``covariance_``. The class means are always sample means. With ``"auto"``
+        or None and fewer samples than features, the filters are optimized in the span
+        of the samples. With other estimators, the filters are optimized in the space of
+        all features, because the estimated covariances can have variance outside of the
+        span.
     class_weight : None, "balanced" or dict, default=None
-        Weights w of the classes: a pair has the weight :math:`w_i w_j` in the mean.
-        None and ``"balanced"`` weight all classes equally, independently of the numbers
-        of samples, so imbalanced classes need no weights here; set ``priors`` of the
-        classifier. Classes that are missing in a dictionary have weight one.
+        Weights w of the classes: the pair of classes i and j has the weight
+        :math:`w_i w_j` in the mean distance. None and ``"balanced"`` weight all classes
+        equally, whatever their numbers of samples, so imbalanced classes need no
+        weights here; set the ``priors`` of the classifier instead. Classes that are
+        missing in a dictionary have weight one.
     pair_weight : array-like of shape (n_classes, n_classes) or None, default=None
         Symmetric weights V of the pairs of classes, zero or positive, in the order of
-        ``classes_``: a pair has the weight :math:`w_i w_j V_{ij}` in the mean. The
-        diagonal and pairs of weight zero are ignored. None weights all pairs equally.
+        ``classes_``: the pair of classes i and j has the weight
+        :math:`w_i w_j V_{ij}` in the mean distance. The diagonal and pairs of weight
+        zero are ignored. With None, all V are one.
     init : str or array-like of shape (n_components, n_features), default="auto"
         Initial filters: ``"pca"``, the leading principal axes; ``"lda"``, the linear
         discriminants, completed by principal axes; ``"random"``; or an array.
@@ -116,63 +127,67 @@ class SQFA(BaseFilters):
     n_init : "auto" or int, default="auto"
         Number of initializations; the best initialization is optimized to convergence.
         Initializations in addition to ``init`` are random. ``"auto"`` is 8 for
-        ``init="auto"`` with up to 100 features and 50 classes (3 with more), 10 for
-        ``init="random"``, and 1 otherwise.
+        ``init="auto"`` with up to 100 features and 50 classes, 3 for ``init="auto"``
+        with more features or classes, 10 for ``init="random"``, and 1 otherwise.
     group_size : int or None, default=None
-        If given, filters are learned in groups of this size (the last group may be
-        smaller), each with the earlier groups fixed. The groups are therefore ordered
-        by their contribution to the objective.
+        If given, the filters are learned in groups of this size, one group after
+        another, with the filters of earlier groups fixed. The last group may be
+        smaller. The groups are therefore ordered approximately by their contribution
+        to the objective.
     optimizer : str or pymanopt optimizer, default="lbfgs"
         The optimization method: ``"lbfgs"``, ``"conjugate-gradient"``,
         ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
         optimizer; see :func:`skgeom.optim.minimize`.
     max_iter : int, default=500
-        Maximum number of iterations of each run of the optimizer.
+        Maximum number of iterations of each stage of the optimization.
     tol : float, default=1e-6
-        The optimization stops when ten iterations together increase the objective by at
-        most the fraction ``tol``.
+        The optimization stops when ten successive iterations together increase the
+        objective by at most ``tol`` times its value.
     random_state : int, RandomState instance or None, default=None
-        Seed of random initializations, of the order of samples in batches, and of the
-        samples of pairs of more than 100 classes.
+        Seed of the random initializations, and of the random subsets of the pairs of
+        classes from which the optimization starts with more than 100 classes.
     verbose : int, default=0
-        If 1, prints a line for the automatic choices, at the end of each stage of the
-        optimization, and once a second during long stages. Larger values print one line
-        for each iteration.
+        If 1, prints a line for the selected shrinkage and regularization, a line at the
+        end of each stage of the optimization, and at most one line per second during
+        long stages. Larger values print one line for each iteration.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The filters.
     objective_ : float
-        Mean distance of all pairs of classes, or mean square if ``squared``, with the
-        variance ``regularization_`` added to the features and with the weights of
-        ``class_weight`` and ``pair_weight``: the mean of the entries of
-        ``class_distances()`` above the diagonal. With more than 1,024 classes it is
-        estimated from 524,288 pairs.
+        Mean distance of all pairs of classes, or mean squared distance if ``squared``,
+        with the weights of ``class_weight`` and ``pair_weight`` and with
+        ``regularization_`` added to the variances of the features. This is the weighted
+        mean of the entries of ``class_distances()`` above the diagonal, or of their
+        squares. With more than 1,024 classes the mean is estimated from 524,288 pairs.
     statistics_ : ClassStatistics
-        Class statistics of the features, shrunk by ``shrinkage_``, without the
-        variance ``regularization_``.
+        Counts, means and covariances of the classes in the feature space. If the
+        covariances are shrunk, the statistics contain the shrunk covariances.
+        ``regularization_`` is not added.
     regularization_ : float
         The selected or given value of :math:`\sigma^2`.
     shrinkage_ : float or None
-        The selected :math:`\rho`, the shrinkage of a class of mean size; None if the
-        covariances are given, estimated class by class, or shrunk in closed form.
+        The selected :math:`\rho`. None if no :math:`\rho` was selected on held-out
+        samples.
     selection_rule_ : str
         Method that selected ``shrinkage_`` and ``regularization_``:
-        ``"held-out log posterior"``; ``"given"``; ``"sampling noise"``, from class
-        statistics only; or ``"closed form"``, the sampling noise and
-        :meth:`ClassStatistics.shrunk`, if no samples can be held out.
+        ``"held-out log posterior"``; ``"given"``, if neither is automatic;
+        ``"sampling noise"``, if the covariances are not shrunk and the regularization
+        is an estimate of their sampling error, because no samples can be held out, such
+        as for class statistics; or ``"closed form"``, if :meth:`ClassStatistics.shrunk`
+        shrinks the covariances because no samples can be held out.
     selection_scores_ : dict of ndarrays or None
         ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
         ``"mean_log_posterior"`` of each candidate; None without held-out samples.
     restart_objectives_ : ndarray of shape (n_restarts,)
-        The objective of each initialization when the best initialization was selected,
-        for all groups of filters in order.
+        The objective that each initialization had reached when the best initialization
+        was selected, for all groups of filters in order.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_iter_ : int
-        Number of iterations from the selected initialization to the end, over all
-        stages and groups. Each stage has at most ``max_iter`` iterations.
+        Number of iterations that started from the selected initialization, over all
+        stages and groups of filters. Each stage has at most ``max_iter`` iterations.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -180,7 +195,7 @@ class SQFA(BaseFilters):
 
     See Also
     --------
-    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : A classifier for the
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : Classifier for the
         features of SQFA.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Uses the class means and
         one common covariance.
@@ -197,8 +212,9 @@ class SQFA(BaseFilters):
 
     Examples
     --------
-    Two classes differ only in the direction of their largest variance. A third feature
-    has a larger variance but does not separate the classes:
+    Each of the last two features has a small variance in one of the classes. The first
+    feature has the largest variance but does not separate the classes, so the filters
+    ignore it:
 
     >>> import numpy as np
     >>> from skgeom import SQFA
@@ -268,9 +284,9 @@ class SQFA(BaseFilters):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. A Dask array or data frame is read once, block by
-            block. Only its statistics and the 10,000 samples that an automatic
-            selection holds out are kept in memory. Sparse samples are converted to
-            dense blocks of rows.
+            block. Only its class statistics and up to 10,000 samples for the automatic
+            selection are kept in memory. Sparse samples are converted to dense blocks
+            of rows.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -285,18 +301,19 @@ class SQFA(BaseFilters):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of features, if ``init`` has a wrong shape, if, without
-            regularization, a class covariance is singular, or if the objective is not
-            finite at any initialization.
+            If X or y is malformed, if there is only one class, if ``n_components``
+            exceeds the number of features, if ``init`` has a wrong shape, if a class
+            covariance is singular and ``regularization`` is 0, or if the objective is
+            infinite or NaN at all initializations.
 
         Warns
         -----
         ConvergenceWarning
             If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
-            If the filters are linearly dependent, if the classes are equal, or if
-            held-out samples are not classified better than by chance.
+            If the filters are linearly dependent, if the classes are equal, if a class
+            has a single sample and no variance, or if held-out samples are not
+            classified better than by chance.
         """
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)
@@ -308,12 +325,14 @@ class SQFA(BaseFilters):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
 
-        The method keeps the statistics of all samples so far, which requires the memory
-        of the class covariances, and starts the optimization from the last filters. No
-        samples are held out: the regularization is the sampling noise, and
-        :meth:`ClassStatistics.shrunk` shrinks the covariances. :meth:`fit` and
-        :meth:`fit_statistics` keep no statistics: a later call of ``partial_fit``
-        starts from their filters, with the statistics of its own samples.
+        The method updates the class statistics of all samples so far, which are kept
+        in memory with one covariance for each class, and optimizes the filters again,
+        starting from the last filters. No samples are held out: with the default
+        parameters, the regularization is an estimate of the sampling error of the class
+        covariances, computed from the statistics, and :meth:`ClassStatistics.shrunk`
+        shrinks the covariances. After a call of :meth:`fit` or :meth:`fit_statistics`,
+        ``partial_fit`` starts from the filters of that call, but uses the statistics of
+        its own samples only.
 
         Parameters
         ----------
@@ -324,7 +343,8 @@ class SQFA(BaseFilters):
         classes : array-like of shape (n_classes,), default=None
             Ignored; present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`. The sums include earlier calls.
+            Weights of the samples, as in :meth:`fit`. The weights of a class in all
+            calls together must add up to more than 1.
 
         Returns
         -------
@@ -334,13 +354,13 @@ class SQFA(BaseFilters):
         Raises
         ------
         ValueError
-            As :meth:`fit`; or if ``covariance_estimator`` estimates class by class,
-            because only sample covariances can be added.
+            In the same cases as :meth:`fit`, or if ``covariance_estimator`` is not
+            "auto" or None, because only sample covariances can be updated.
         """
         if self._class_estimator is not None:
             raise ValueError(
-                "partial_fit needs sample covariances, covariance_estimator='auto' or "
-                f"None, but covariance_estimator={self.covariance_estimator!r}."
+                "partial_fit needs sample covariances, but covariance_estimator="
+                f"{self.covariance_estimator!r}. Use 'auto' or None."
             )
         first = not hasattr(self, "components_")
         before = getattr(self, "_streamed", None)
@@ -371,14 +391,16 @@ class SQFA(BaseFilters):
         ----------
         statistics : ClassStatistics or list of ClassStatistics
             Counts, means and covariances of at least two classes; the covariances may
-            be :ref:`structured <structured>`. They are used as they are, without
-            ``covariance_estimator``: shrink covariances of few samples first
-            with ``statistics.shrunk()``. The automatic regularization is the sampling
-            noise, computed from the counts. In a list of statistics, each element is
-            one fold, and shrinkage and regularization are selected as in :meth:`fit`,
-            with random samples of Gaussians with the moments of the held-out fold. If
-            the statistics have ``axes``, the filters are optimized in the span of the
-            axes, and are filters of all features.
+            be :ref:`structured <structured>`. A single ``ClassStatistics`` is not
+            shrunk, and ``covariance_estimator`` is ignored: call
+            ``statistics.shrunk()`` first if the covariances are estimated from few
+            samples. With ``regularization="auto"``, the regularization is then an
+            estimate of the sampling error of the class covariances, computed from the
+            statistics. In a list, each element contains the statistics of one fold, and
+            shrinkage and regularization are selected as in :meth:`fit`, but random
+            samples of Gaussians with the moments of the held-out fold replace the
+            held-out samples. If the statistics have ``axes``, the filters are optimized
+            in the span of the axes, and are applied to all features.
 
         Returns
         -------
@@ -395,9 +417,9 @@ class SQFA(BaseFilters):
         is_list = isinstance(statistics, list | tuple)
         if is_list and len(statistics) < 2:
             raise ValueError(
-                f"statistics is a list of {len(statistics)} statistics, but each is a "
-                "fold, and a selection needs two folds or more. Use at least 2, or one "
-                "ClassStatistics without a list."
+                f"statistics is a list with {len(statistics)} elements, but each "
+                "element is one fold, and the selection needs at least two folds. Pass "
+                "at least two elements, or one ClassStatistics instead of a list."
             )
         parts = list(map(checked_statistics, statistics if is_list else [statistics]))
         parts = [part for part in parts if len(part.classes)] or parts[:1]
@@ -467,7 +489,10 @@ class SQFA(BaseFilters):
         return self
 
     def _continues_from(self, filters):
-        """Whether filters can be the start; dependent filters would stay dependent."""
+        """Whether the optimization can start from these filters.
+
+        Linearly dependent filters would remain dependent.
+        """
         if self.group_size or not isinstance(self.init, str) or self.init != "auto":
             return False
         n_filters = self._n_filters  # may change with new classes
@@ -491,16 +516,17 @@ class SQFA(BaseFilters):
 class SecondMomentSQFA(SQFA):
     r"""Supervised quadratic feature analysis of second moments (smSQFA).
 
-    SecondMomentSQFA maximizes distances like :class:`SQFA`, but compares the classes by
-    their second moments
+    Like :class:`SQFA`, SecondMomentSQFA maximizes the mean distance between pairs of
+    classes. It represents class i by the second moment of its projection,
 
-    .. math:: \Psi_i = \Phi_i + \gamma_i \gamma_i^\top, \qquad
-       F^\top \Psi_i F + \sigma^2 I
+    .. math:: F^\top \Psi_i F + \sigma^2 I, \qquad
+       \Psi_i = \Phi_i + \gamma_i \gamma_i^\top
 
-    as if they were Gaussians of zero mean (section 2.3 of [1]_). Use it for data whose
-    class means are zero or contain no information. The affine-invariant distance is
-    then the Fisher-Rao distance up to a factor, not a bound. The result depends on the
-    origin of the data.
+    with the class means :math:`\gamma_i` and covariances :math:`\Phi_i`, as if the
+    classes were Gaussians with zero means (section 2.3 of [1]_). Use it for data whose
+    class means are zero or do not differ. For Gaussians with zero means, the
+    affine-invariant distance is a constant multiple of the Fisher-Rao distance, not
+    only a bound. The result depends on the origin of the data.
 
     Parameters
     ----------
@@ -509,7 +535,8 @@ class SecondMomentSQFA(SQFA):
         Distance between two second moments, see the user guide: ``"affine-invariant"``
         (equation 4 of [1]_), ``"log-euclidean"``, ``"bhattacharyya"``, ``"hellinger"``,
         ``"jeffreys"``, ``"wasserstein"`` (the Bures distance) or ``"euclidean"``; or an
-        object or function as for :class:`SQFA`, which receives zero means.
+        object or function as for :class:`SQFA`, which then receives zero means and the
+        second moments as covariances.
     {squared}
     {regularization}
     {constraint}
@@ -551,7 +578,8 @@ class SecondMomentSQFA(SQFA):
 
     Examples
     --------
-    Two classes of zero mean differ in the direction of their largest variance:
+    Two classes have zero means. The first feature varies less in the first class, and
+    the second feature varies less in the second class:
 
     >>> import numpy as np
     >>> from skgeom import SecondMomentSQFA
@@ -616,14 +644,14 @@ def _mean_distance(
         means = np.zeros(covariances.shape[:2])
     elif statistics.means is None:
         raise ValueError(
-            "SQFA compares means and covariances, but these statistics have second "
+            "SQFA requires means and covariances, but the statistics contain second "
             "moments only. Use SecondMomentSQFA, or create statistics with "
             "ClassStatistics(classes, counts, means, covariances)."
         )
     else:
         covariances, means = statistics.covariances, to_numpy(statistics.means)
         if distance.translation_invariant:
-            # An offset that all classes share would cost digits.
+            # A large offset that all classes share would reduce the precision.
             means = means - means.mean(axis=0)
     classes, weights = statistics.classes, None
     if class_weight not in (None, "balanced"):
@@ -634,17 +662,17 @@ def _mean_distance(
     )
     if objective.n_pairs == 0:
         raise ValueError(
-            "No pair of classes has a weight. Set class_weight to positive values for "
-            "at least two classes, and pair_weight for a pair of them."
+            "No pair of classes has a positive weight. Set class_weight to positive "
+            "values for at least two classes, and pair_weight for a pair of them."
         )
     return objective
 
 
 def _weights_of_pairs(pair_weight, n_classes):
-    """Valid weights of the pairs of classes, (c, c); None for equal weights."""
+    """Validated weights of the pairs of classes, (c, c); None for equal weights."""
     if pair_weight is None:
         return None
-    problem, weights = None, on_host(pair_weight)
+    problem, weights = None, on_cpu(pair_weight)
     weights = check_array(weights, dtype=float, copy=True, input_name="pair_weight")
     if weights.shape != (n_classes, n_classes):
         problem = f"has shape {weights.shape}, but there are {n_classes} classes"
@@ -662,7 +690,7 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(on_host, statistics.pooled_covariances())
+    within, total = map(on_cpu, statistics.pooled_covariances())
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
         mean = weights @ to_numpy(statistics.means)
@@ -671,9 +699,10 @@ def _pooled(statistics, second_moments):
 
 
 def _probed(classes, total):
-    """Classes that can be compared entry by entry, and their total covariance.
+    """Class moments as dense arrays, and their total covariance, for ``_coincide``.
 
-    Structured classes are compared in random directions, in units of each feature.
+    Structured covariances are projected onto random directions, in units of the
+    standard deviation of each feature.
     """
     if not isinstance(classes.covariances, StructuredCovariances):
         return classes, total
@@ -684,7 +713,10 @@ def _probed(classes, total):
 
 
 def _coincide(classes, total):
-    """Whether all classes are equal up to rounding, in units of each feature."""
+    """Whether all class means and covariances are equal up to rounding.
+
+    The tolerance is relative to the standard deviations of the features.
+    """
     deviations = np.sqrt(np.diag(total))
     means, covariances = classes.means, classes.covariances
     if (np.abs(means - means[0]) > 1e-8 * deviations).any():
@@ -706,8 +738,8 @@ def _warn_of_single_samples(statistics, classes):
     ]
     if single:
         warn_user(
-            f"{len(single)} of the classes, the first one {single[0]}, have a single "
-            "sample. Classes without variance are far from all other classes, and "
-            "dominate the objective. Remove these classes, or add samples.",
+            f"Some classes have a single sample (number: {len(single)}, first: "
+            f"{single[0]}). Classes without variance are far from all other classes "
+            "and dominate the objective. Remove these classes, or add samples.",
             UserWarning,
         )

@@ -1,1 +1,1 @@
-"""Covariance and Hessian of a trained classifier."""
+"""Projection onto eigenvectors of the data covariance and a classifier's Hessian."""

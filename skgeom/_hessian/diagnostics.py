@@ -1,4 +1,4 @@
-"""Class separation along eigenvectors, and the conditions of the method."""
+"""Class separation along eigenvectors, and diagnostics of the assumed conditions."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,22 +13,22 @@ class SeparationGrid:
     """Separation of the classes along covariance and Hessian eigenvectors.
 
     The arrays correspond to panels (b) to (d) of figure 1 in [1]_. Rows correspond to
-    Hessian eigenvectors, and columns to covariance eigenvectors, both in descending
-    order of eigenvalues. With more than two classes, distances and variances are means
-    over the pairs of classes.
+    Hessian eigenvectors, and columns to covariance eigenvectors. Both are in descending
+    order of their eigenvalues. With more than two classes, squared distances and sums
+    of variances are averaged over the pairs of classes.
 
     Attributes
     ----------
     between : ndarray of shape (n_hessian_axes, n_covariance_axes)
-        Squared distance between the class means along the covariance eigenvector, in
-        the units of X squared; the same in all rows.
+        Squared distance between the class means along the covariance eigenvector of the
+        column, in squared units of X. All rows are equal.
     within : ndarray of shape (n_hessian_axes, n_covariance_axes)
-        Sum of the variances of both classes along the Hessian eigenvector; the same in
-        all columns.
+        Sum of the variances of both classes along the Hessian eigenvector of the row.
+        All columns are equal.
     ratio : ndarray of shape (n_hessian_axes, n_covariance_axes)
-        ``between / within``, the ratio of linear discriminant analysis (LDA) in [1]_.
-        Numerator and denominator belong to different axes, so the ratio is not the LDA
-        ratio of a direction.
+        ``between / within``, which [1]_ calls the ratio of linear discriminant analysis
+        (LDA). Numerator and denominator are computed along different eigenvectors, so
+        the ratio is not the LDA ratio of a single direction.
 
     See Also
     --------
@@ -61,7 +61,7 @@ class SeparationGrid:
 class ProjectionConditions:
     """Diagnostics of the conditions that the theory of the projection assumes.
 
-    Section 3 of [1]_ states the conditions. Print the object for a summary.
+    The conditions are stated in section 3 of [1]_. Print the object to see a summary.
 
     Attributes
     ----------
@@ -72,21 +72,22 @@ class ProjectionConditions:
         S of each class in d dimensions: one if S is a multiple of the identity, 1 / d
         if S has rank one, and NaN if S is zero.
     correlation : ndarray of shape (n_classes,)
-        Mean magnitude of the covariances of different features, divided by the mean
-        variance.
+        Mean absolute covariance between different features, divided by the mean
+        variance of the features, for each class.
     covariance_dominance : float
-        Ratio of the first to the second eigenvalue of the covariance matrix.
+        Ratio of the largest to the second largest eigenvalue of the covariance matrix.
     hessian_dominance : float
-        Ratio of the first to the second eigenvalue of the Hessian, in magnitude; NaN
-        without a Hessian.
+        Ratio of the largest eigenvalue of the Hessian to the largest magnitude of the
+        other eigenvalues. NaN without a Hessian.
     mean_alignment : float
-        Cosine of the angle between the first eigenvector of the covariance matrix and
-        the span of the differences of the class means. By theorem 1, the cosine is one
-        for two isotropic classes that are far enough apart.
+        Cosine of the angle between the leading eigenvector of the covariance matrix and
+        the span of the differences of the class means. By theorem 1 of [1]_, the cosine
+        is one for two isotropic classes if their means are far enough apart.
     effective_samples : float
-        :math:`(\\sum_i t_i)^2 / \\sum_i t_i^2` with the traces t of the samples'
-        Gauss-Newton terms. The value is k if k samples contribute equally and the
-        remaining samples do not contribute. NaN without a Hessian.
+        :math:`(\\sum_i t_i)^2 / \\sum_i t_i^2`, where :math:`t_i` is the trace of the
+        contribution of sample i to the Gauss-Newton matrix. The value is k if k samples
+        contribute equally and the other samples do not contribute. NaN without a
+        Hessian.
     n_samples : int
         The number of samples.
 
@@ -102,8 +103,8 @@ class ProjectionConditions:
 
     Examples
     --------
-    The first covariance eigenvector of two distant isotropic classes is nearly parallel
-    to the difference of the class means:
+    If two isotropic classes are far apart, the leading covariance eigenvector is nearly
+    parallel to the difference of the class means:
 
     >>> import numpy as np
     >>> from skgeom import CovarianceHessianProjection
@@ -148,11 +149,12 @@ class ProjectionConditions:
 
 
 def separation_grid(X, codes, covariance_axes, hessian_axes):
-    """Separation of classes along each pair of axes, given as rows.
+    """Separation of classes along each pair of axes; the axes are rows.
 
-    With several classes, the means over the pairs of classes. Variances are mean
-    squares, so that theorem 1 holds exactly: the variance of the union of two classes
-    of one size is their variance plus a quarter of the squared distance.
+    With more than two classes, the results are means over the pairs of classes.
+    Variances are mean squared deviations (divided by n), so that theorem 1 holds
+    exactly: the variance of the union of two equally large classes is their mean
+    variance plus a quarter of the squared distance of their means.
     """
     Z = to_numpy(X @ like(np.concatenate([covariance_axes, hessian_axes]).T, X))
     groups = [Z[codes == code] for code in range(codes.max() + 1)]
@@ -170,11 +172,11 @@ def separation_grid(X, codes, covariance_axes, hessian_axes):
 
 
 def check_conditions(projection, X, codes, traces):
-    """Conditions of training samples, with the traces of their Gauss-Newton terms."""
+    """Diagnostics of training samples, given the traces of their Gauss-Newton terms."""
     parts = [np.flatnonzero(codes == k) for k in range(len(projection.classes_))]
     moments = [mean_and_covariance(take(X, part)) for part in parts]
     means, covariances = map(np.array, zip(*moments, strict=True))
-    # Of numbers up to one, whose squares neither overflow nor vanish.
+    # Scaled to values up to one, whose squares neither overflow nor underflow.
     tiny = np.finfo(np.float64).tiny
     largest = np.abs(covariances).max(axis=(1, 2), keepdims=True)
     covariances = covariances / np.maximum(largest, tiny)
@@ -204,7 +206,7 @@ def check_conditions(projection, X, codes, traces):
 
 
 def mean_and_covariance(samples):
-    """Mean of samples, and the mean square about it, computed on their device."""
+    """Mean and covariance (divided by n) of samples, computed on their device."""
     mean = namespace(samples).mean(samples, axis=0)
     centered = samples - mean
     return to_numpy(mean), to_numpy(centered.T @ centered / samples.shape[0])
@@ -216,6 +218,6 @@ def _dominance(eigenvalues):
 
 def _alignment(differences, axis):
     _, sizes, basis = np.linalg.svd(differences, full_matrices=False)
-    # The rows sum to zero, so that at least one singular value is rounding.
+    # The rows sum to zero, so at least one singular value is a rounding error.
     kept = sizes > max(differences.shape) * np.finfo(np.float64).eps * sizes[0]
     return float(np.linalg.norm(basis[kept] @ axis))

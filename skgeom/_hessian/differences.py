@@ -1,7 +1,7 @@
-"""Any function of samples as logits, with derivatives by central differences.
+"""Derivatives of arbitrary functions X -> logits by central differences.
 
-`scipy.differentiate` computes Hessians as Jacobians of Jacobians: with ten features,
-that takes 900 evaluations at the least, compared with 110 here.
+`scipy.differentiate` computes Hessians as Jacobians of Jacobians, which requires at
+least 900 evaluations for ten features, compared with 110 evaluations here.
 """
 
 import numpy as np
@@ -22,9 +22,9 @@ def function_differences(function, X, n_classes, curvature):
 def estimator_differences(estimator, X, curvature):
     """Model of a fitted classifier, by differences of its most precise output.
 
-    A probability close to one has lost the digits of its complement. So decision values
-    are preferred, if their softmax agrees with `predict_proba`, and next the result of
-    `predict_log_proba`, if its softmax does.
+    Probabilities close to one do not represent their complements precisely. Decision
+    values are therefore used if their softmax agrees with `predict_proba`. Otherwise
+    the results of `predict_log_proba` are used if their softmax agrees.
     """
 
     def output(method):
@@ -59,10 +59,10 @@ def _floats(values):
 def difference_model(function, X, name, curvature):
     """Model of a function X -> logits by central differences.
 
-    The step in a feature is about the fourth root of the precision of the logits, times
-    the standard deviation of the feature. A second difference with the step h has a
-    rounding error of the order eps / h^2 and a truncation error of the order h^2, which
-    are equal there.
+    The step in a feature is about the fourth root of the precision eps of the logits
+    times the standard deviation of the feature. A second difference with the step h has
+    a rounding error of the order eps / h^2 and a truncation error of the order h^2. For
+    this step, the two errors are about equal.
     """
     logits = function(X)
     precision = np.finfo(logits.dtype).eps
@@ -71,10 +71,10 @@ def difference_model(function, X, name, curvature):
     if not _is_smooth(function, X, steps, precision, curvature):
         raise ValueError(
             f"There is no Hessian of {name} by differences: its probabilities are not "
-            "a smooth function of X, like those of trees, nearest neighbors and "
-            "isotonic calibrations. Use a smooth classifier or method='sigmoid'; for "
-            "piecewise linear logits, such as those of a network with rectified units, "
-            "use curvature='gauss-newton'."
+            "a smooth function of X, as for trees, nearest neighbors and isotonic "
+            "calibration. Use a smooth classifier, calibrate with method='sigmoid', "
+            "or use curvature='gauss-newton' for piecewise linear logits, such as "
+            "those of a ReLU network."
         )
 
     def expand(X):
@@ -90,8 +90,8 @@ def difference_model(function, X, name, curvature):
             return V @ np.stack(gradients, axis=2)
 
         def weighted_hessian(G):
-            # The second difference along a shift. Each side is compared with the center
-            # first: subtracting twice a large logit would cancel.
+            # The second difference along a shift. The center is subtracted from each
+            # side first, because subtracting twice a large logit would be imprecise.
             def change(h):
                 return (G * ((at(h) - central) + (at(-h) - central))).sum()
 
@@ -111,13 +111,13 @@ def difference_model(function, X, name, curvature):
 
 
 def _finite(logits):
-    """Logits in float64, with a large negative number for minus infinity."""
+    """Logits in float64; a large negative number replaces minus infinity."""
     smallest = np.log(np.finfo(np.float64).tiny)
     return np.where(np.isneginf(logits), smallest, logits).astype(np.float64)
 
 
 def _steps(X, precision):
-    """Steps of differences, as powers of two, so that adding them rounds less."""
+    """Steps of differences: powers of two, which reduce rounding errors of X + step."""
     size = np.abs(X).max(axis=0)
     deviation = X.std(axis=0)
     constant = deviation <= 10 * np.finfo(np.float64).eps * size
@@ -127,12 +127,12 @@ def _steps(X, precision):
 
 
 def _is_smooth(function, X, steps, precision, curvature):
-    """Whether differences by steps h and 2 h agree.
+    """Whether difference quotients with the steps h and 2 h agree.
 
-    For a smooth function they differ by truncation, of the order h^2, and for a
-    function with jumps or kinks by a factor. These are differences of
-    log-probabilities, along two random directions in which all features change,
-    weighted by the probabilities, as in the Hessian.
+    For a smooth function, the quotients differ by the truncation error, which is of the
+    order h^2. For a function with jumps or kinks, they differ by a factor. The
+    quotients are computed from log-probabilities along two random directions in which
+    all features change, and weighted by the probabilities, as in the Hessian.
     """
     central = _finite(function(X))
     levels = _log_probabilities(central)

@@ -23,7 +23,7 @@ from skgeom.utils.array_api import (
     in_double,
     like,
     namespace,
-    on_host,
+    on_cpu,
     to_numpy,
 )
 from skgeom.utils.estimator import check_feature_names, current_progress, named_like_fit
@@ -54,7 +54,7 @@ def input_hessian(
     curvature="hessian",
     derivatives="auto",
 ):
-    r"""Mean Hessian of a classifier's cross-entropy with respect to the samples.
+    r"""Compute the mean Hessian of the cross-entropy with respect to the samples.
 
     .. math::
 
@@ -62,53 +62,63 @@ def input_hessian(
          = \frac1n \sum_i \Bigl( J_i^\top (\operatorname{diag} p_i - p_i p_i^\top) J_i
            + \sum_k (p_{ik} - [y_i = k]) \nabla^2 z_k(x_i) \Bigr)
 
-    with the logits z, their Jacobian J and the probabilities p. H is equation 3 of
-    [1]_, averaged over the samples, for any number of classes. The first term is the
-    Gauss-Newton matrix. The second term vanishes if the logits are piecewise linear, as
-    in a ReLU network. With two classes, H is then the mean of :math:`p (1 - p) g
-    g^\top` with the gradient g of the logit, and does not depend on the labels.
+    For sample i, :math:`J_i` is the Jacobian of the logits z of the classifier with
+    respect to the features, and :math:`p_i` is the vector of the class probabilities;
+    :math:`[y_i = k]` is 1 if k is the class of the sample, and 0 otherwise. H
+    generalizes equation 3 of [1]_ to any number of classes and is averaged over the
+    samples. The first term is the Gauss-Newton matrix. The second term is zero if the
+    logits are piecewise linear, as in a ReLU network. With two classes and piecewise
+    linear logits, H is the mean of :math:`p (1 - p) g g^\top` with the gradient g of
+    the logit, and does not depend on the labels.
 
-    All terms are computed from logits, so probabilities close to zero or one keep their
-    relative precision.
+    All terms are computed from logits, so they are precise also for probabilities close
+    to zero or one.
 
     Parameters
     ----------
     estimator : estimator or callable
-        A fitted classifier. Formulas are available for
-        :class:`~sklearn.neural_network.MLPClassifier`,
+        A fitted classifier, a function or a PyTorch module. Formulas for the Hessian
+        are available for :class:`~sklearn.neural_network.MLPClassifier`,
         :class:`~sklearn.linear_model.LogisticRegression`,
         :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`,
         :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`,
         :class:`~sklearn.naive_bayes.GaussianNB`, :class:`KernelDiscriminantAnalysis`
         with the kernel "rbf", "poly" or "linear", and for two classes
         ``CalibratedClassifierCV(SVC(gamma=...), ensemble=False)`` with these kernels
-        (``gamma`` is a number or "auto"), also after scalers and PCA in a
-        :class:`~sklearn.pipeline.Pipeline`. For all other classifiers, the Hessian is
-        computed from differences of ``predict_proba``. Alternatively, pass a function
-        of X that is written with ``autograd.numpy``, or a ``torch.nn.Module``. Both
-        return logits or log-probabilities of the sorted classes of y, of shape
-        (n_samples, n_classes). The module is evaluated in evaluation mode, in its own
-        precision and on its own device, and is not changed. With two classes, functions
-        and modules may return one column, the logit of the second class.
+        and a number or "auto" as ``gamma``. The formulas also apply to a
+        :class:`~sklearn.pipeline.Pipeline` of scalers, PCA and one of these
+        classifiers. For all other classifiers, the Hessian is computed from differences
+        of ``predict_proba``.
+
+        Pass a classifier from another package as a function of X that is written with
+        ``autograd.numpy``, or as a ``torch.nn.Module``. Both must return logits or
+        log-probabilities of the sorted classes of y, of shape (n_samples, n_classes).
+        With two classes, they may return one column, the logit of the second class. The
+        module is evaluated in evaluation mode, in its own precision and on its own
+        device, and is not modified.
     X : array-like of shape (n_samples, n_features)
-        The samples. Not modified. A data frame must have the names that the estimator
-        was fitted with, in the same order.
+        The samples; not modified. The columns of a data frame must have the names and
+        the order of the training data of the estimator.
     y : array-like of shape (n_samples,)
-        Class labels of the samples. If ``estimator`` is a function, y must contain all
-        classes.
+        Class labels of the samples. If ``estimator`` is a function or a module, y must
+        contain all classes.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the samples in the mean; None weights all samples equally.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
-        The full Hessian H, or its first term, which has no negative eigenvalues.
+        The full Hessian H, or the Gauss-Newton matrix, which has no negative
+        eigenvalues.
     derivatives : {"auto", "analytic", "differences"}, default="auto"
-        ``"auto"`` uses formulas if they are available, and differences otherwise. With
-        d features, central differences call ``predict_proba`` on all samples 2 d times
-        for Gauss-Newton, :math:`d^2 + 3 d` times for the Hessian, and about ten times
-        to check that the probabilities are smooth. Decision values or log-probabilities
-        are used instead if they agree with ``predict_proba``, because they keep more
-        digits. ``"analytic"`` differentiates functions with autograd. With
-        ``"differences"``, functions need not be written with ``autograd.numpy``.
-        Modules are always differentiated with PyTorch.
+        ``"auto"`` uses formulas for classifiers that have them, autograd for functions,
+        and central differences for all other classifiers. ``"analytic"`` raises an
+        error if a classifier has no formula. ``"differences"`` uses central differences
+        for all classifiers and functions; functions then need not be written with
+        ``autograd.numpy``. Modules are always differentiated with PyTorch.
+
+        With d features, central differences call ``predict_proba`` for all samples 2 d
+        times for the Gauss-Newton matrix, :math:`d^2 + 3 d` times for the Hessian, and
+        about ten times to check that the probabilities are smooth. Instead of
+        probabilities, decision values or log-probabilities are used if they agree with
+        ``predict_proba``, because they are more precise.
 
     Returns
     -------
@@ -120,11 +130,11 @@ def input_hessian(
     ValueError
         If the estimator was fitted to different features or classes, has no
         probabilities, or is a multilabel classifier; if no formula is available for
-        ``derivatives="analytic"``; if no formula is available and the probabilities are
-        not smooth, as for trees and nearest neighbors; if the class of a sample has
-        probability zero, for example because its prior is zero; if the Hessian is not
-        finite; or if a function raises an error or does not return one row of logits
-        per sample.
+        ``derivatives="analytic"``; if central differences are used and the
+        probabilities are not smooth, as for trees and nearest neighbors; if the true
+        class of a sample has probability zero, for example because its prior is zero;
+        if the Hessian contains infinite or NaN values; or if a function raises an error
+        or does not return one row of logits per sample.
 
     References
     ----------
@@ -153,7 +163,7 @@ def input_hessian(
     given = check_array(X, input_name="X", dtype=float_dtypes(X)[0])
     X, y = given if is_module(estimator) else to_numpy(given), checked_labels(y, given)
     weights = check_sample_weight(
-        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
+        on_cpu(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
         raise ValueError(
@@ -169,9 +179,9 @@ class MeanCurvature(NamedTuple):
     Attributes
     ----------
     matrix : ndarray of shape (n_features, n_features)
-        The mean.
+        The mean Hessian.
     traces : ndarray of shape (n_samples,)
-        Contribution of each sample's Gauss-Newton term to the trace.
+        Contribution of each sample to the trace of the Gauss-Newton matrix.
     saturated : bool
         Whether all probabilities are zero or one, up to rounding.
     """
@@ -182,11 +192,14 @@ class MeanCurvature(NamedTuple):
 
 
 def mean_curvature(estimator, X, y, weights, curvature, derivatives):
-    """The mean Hessian of valid samples, in float64; of numpy unless for a module."""
+    """The mean Hessian of validated samples, in float64.
+
+    X is a NumPy array, unless the estimator is a PyTorch module.
+    """
     require_memory(
-        16 * X.shape[1] ** 2,  # the Hessian and the part of a block
-        f"The Hessian of {X.shape[1]} features and the part of a block of X",
-        "Reduce the features of X first, for example by PCA.",
+        16 * X.shape[1] ** 2,  # the Hessian and the contribution of a block
+        f"The Hessian of {X.shape[1]} features and the contribution of a block of X",
+        "Reduce the number of features of X first, for example by PCA.",
     )
     classes = check_classifier(estimator, X, y)
     order = np.argsort(classes)
@@ -196,9 +209,9 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     total, traces, saturated = 0.0, np.empty(len(y)), True
     progress, name = current_progress(), classifier_name(estimator)
     batches = list(gen_batches(len(y), model.rows_of_a_block(X)))
-    # An overflow is reported after the sum, with its cause.
+    # Overflow is detected after the sum, and raises a ValueError.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        # For the affine map A, the trace of A^T (B J)^T (B J) A needs A A^T only.
+        # For the affine map A, the trace of A^T (B J)^T (B J) A requires only A A^T.
         gram = None if model.matrix is None else model.matrix @ model.matrix.T
         for batch in batches:
             expansion = model.expand(model.inputs(X[batch, ...]))
@@ -210,9 +223,9 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             # The sum of the squares of a sample's factors is 1 - sum_k p_k^2.
             variances = np.square(factors[share > 0]).sum(axis=(1, 2))
             saturated &= bool((variances < np.finfo(np.float64).eps).all())
-            # Equation 3 by the chain rule. The Gauss-Newton part J^T B^T B J of all
-            # samples is one product of the rows B J with themselves, so that it is
-            # semidefinite whatever the rounding.
+            # Equation 3, by the chain rule. The Gauss-Newton part J^T B^T B J of all
+            # samples is one product of the rows B J with themselves, so it is positive
+            # semidefinite in spite of rounding.
             products = expansion.vjp(factors * np.sqrt(share)[:, None, None])
             xp = namespace(products)
             rows = xp.reshape(products, (-1, products.shape[2]))
@@ -220,7 +233,7 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             images = rows if gram is None else rows @ like(gram, rows, dtype_name(rows))
             parts = xp.reshape(rows * images, (len(share), -1))
             traces[batch] = to_numpy(xp.sum(parts, axis=1))
-            # The other part weights the Hessians of the logits by p - [y = k].
+            # The second part weights the Hessians of the logits by p - [y = k].
             if curvature == "hessian":
                 hessian = expansion.weighted_hessian(residuals * share[:, None])
                 total = total + in_double(hessian)
@@ -232,7 +245,7 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     if not np.isfinite(matrix).all():
         raise ValueError(
             f"The Hessian of {name} is not finite: its parameters or logits are NaN, "
-            "infinite or too large. Scale the features, or regularize its training."
+            "infinite or too large. Scale the features, or regularize the classifier."
         )
     return MeanCurvature((matrix + matrix.T) / 2, traces, saturated)
 
@@ -244,9 +257,9 @@ def _check_own_probability(logits, codes, y, name):
     lost = np.isneginf(logits[np.arange(len(codes)), codes])
     if lost.any():
         raise ValueError(
-            f"{name} gives a sample of class {y[lost].tolist()[0]!r} probability zero "
-            "for it, so that the cross-entropy is infinite. Give the class a prior "
-            "above zero, or remove its samples."
+            f"{name} predicts probability zero of class {y[lost].tolist()[0]!r} for a "
+            "sample of this class, so the cross-entropy is infinite. Use a positive "
+            "prior for the class, or remove its samples."
         )
 
 
@@ -258,14 +271,15 @@ def cross_entropy_derivatives(logits, codes):
     logits : ndarray of shape (n_samples, n_logits)
         One column for each class, or one column for two classes.
     codes : ndarray of shape (n_samples,)
-        The number of each sample's class.
+        The index of each sample's class.
 
     Returns
     -------
     residuals : ndarray of shape (n_samples, n_logits)
         The gradient, :math:`p_k - [y = k]`.
     factors : ndarray of shape (n_samples, n_rows, n_logits)
-        B with :math:`B^\top B = \operatorname{diag} p - p p^\top`, the Hessian.
+        Matrices B such that :math:`B^\top B = \operatorname{diag} p - p p^\top` is the
+        Hessian.
     """
     if logits.shape[1] == 1:
         chosen, other = expit(logits), expit(-logits)
@@ -273,7 +287,7 @@ def cross_entropy_derivatives(logits, codes):
         return residuals, (np.sqrt(chosen) * np.sqrt(other))[:, :, None]
     samples = np.arange(len(codes))
     proba = softmax(logits, axis=1)
-    # For the largest probability, 1 - p cancels. The sum of the others does not.
+    # For the largest probability, 1 - p would cancel. The sum of the others does not.
     largest = proba.argmax(axis=1)
     others = proba.copy()
     others[samples, largest] = 0
@@ -281,8 +295,8 @@ def cross_entropy_derivatives(logits, codes):
     complement[samples, largest] = others.sum(axis=1)
     residuals = proba.copy()
     residuals[samples, codes] = -complement[samples, codes]
-    # The rows of B are sqrt(p_k) (e_k - p): B^T B = sum_k p_k (e_k - p) (e_k - p)^T,
-    # the covariance matrix of a class drawn with the probabilities p.
+    # The rows of B are sqrt(p_k) (e_k - p): B^T B = sum_k p_k (e_k - p) (e_k - p)^T is
+    # the covariance matrix of a one-hot vector drawn with the probabilities p.
     roots = np.sqrt(proba)
     factors = -roots[:, :, None] * proba[:, None, :]
     diagonal = np.arange(logits.shape[1])
@@ -291,27 +305,27 @@ def cross_entropy_derivatives(logits, codes):
 
 
 def check_classifier(estimator, X, y):
-    """Classes of a fitted classifier, or of a function; raises unless X and y fit."""
+    """Classes of a fitted classifier or a function, after a validation of X and y."""
     if is_function(estimator):
         return np.unique(y)
     if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_")):
         raise ValueError(
-            f"estimator, {type(estimator).__name__}, has no class probabilities "
-            f"(predict_proba and classes_). {SUPPORTED}"
+            f"The estimator {type(estimator).__name__} has no predict_proba or no "
+            f"classes_. {SUPPORTED}"
         )
     with np.errstate(all="ignore"):
         proba = estimator.predict_proba(named_like_fit(X[:1], estimator))
     if isinstance(proba, list) or (np.abs(proba.sum(axis=1) - 1) > 1e-3).any():
         raise ValueError(
-            f"estimator, {type(estimator).__name__}, predicts several labels at once, "
-            "for which the cross-entropy is undefined. Fit one classifier per label."
+            f"The estimator {type(estimator).__name__} is a multilabel classifier, "
+            "whose cross-entropy is undefined. Fit one classifier per label."
         )
     classes = np.asarray(estimator.classes_)
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(
-            f"y has the class {unknown.tolist()[0]!r}, which estimator was not fitted "
-            f"on: its classes are {classes.tolist()}."
+            f"y contains the class {unknown.tolist()[0]!r}, but the classes of the "
+            f"estimator are {classes.tolist()}. Remove the samples of this class."
         )
     return classes
 

@@ -1,10 +1,12 @@
-"""Classifiers as logits with first and second derivatives.
+"""Logits of classifiers, with first and second derivatives.
 
-One function for each kind of classifier returns a `LogitModel`: an affine map of the
-samples, followed by a function whose result is an `Expansion`. A term that is common to
-all logits cancels in the probabilities, so log-probabilities serve as logits, too.
+One function for each type of classifier returns a `LogitModel`: an affine map of the
+samples, followed by a function that returns an `Expansion`. A term that is common to
+all logits does not change the probabilities, so log-probabilities can be used as
+logits.
 
-torch is not imported to recognize a module: without an earlier import there is none.
+A torch module can exist only if torch has been imported, so this module does not import
+torch to recognize it.
 """
 
 import sys
@@ -49,14 +51,15 @@ class Expansion(NamedTuple):
     Attributes
     ----------
     logits : ndarray of shape (n_samples, n_logits)
-        One column for each class, or for two classes the logit of the second.
+        One column for each class; for two classes, there may be only the logit of the
+        second class.
     vjp : callable
-        From V, (n_samples, n_rows, n_logits), the products V J with each sample's
-        Jacobian of the logits, (n_samples, n_rows, n_inputs).
+        Maps V of shape (n_samples, n_rows, n_logits) to the products V J of shape
+        (n_samples, n_rows, n_inputs), where J is each sample's Jacobian of the logits.
     weighted_hessian : callable
-        From weights G, (n_samples, n_logits), the sum of G_ik times the Hessian of the
-        logit k at the sample i, over all i and k, (n_inputs, n_inputs). V and G are
-        NumPy arrays; the results may belong to a different library.
+        Maps weights G of shape (n_samples, n_logits) to the sum, over all i and k, of
+        G_ik times the Hessian of logit k at sample i; of shape (n_inputs, n_inputs). V
+        and G are NumPy arrays. The results may be arrays of a different library.
     """
 
     logits: np.ndarray
@@ -71,13 +74,14 @@ class LogitModel:
     Attributes
     ----------
     expand : callable
-        From inputs, (n_samples, n_inputs), the `Expansion`.
+        Maps inputs of shape (n_samples, n_inputs) to the `Expansion`.
     floats_per_sample : int or None
-        Numbers in memory for the expansion of a sample; None for 64 times its size.
+        Number of floats in memory for the expansion of a sample. None is 64 times the
+        number of features.
     inputs : callable
-        The affine map, from samples to inputs. It may change its argument.
+        The affine map from samples to inputs. It may modify its argument.
     matrix : ndarray of shape (n_inputs, n_features) or None
-        Its Jacobian; None stands for the identity.
+        Jacobian of the affine map; None for the identity.
     """
 
     expand: Callable
@@ -86,18 +90,18 @@ class LogitModel:
     matrix: np.ndarray | None = None
 
     def after(self, transform, matrix):
-        """The model of samples before an affine map, given with its Jacobian."""
+        """The model that first applies an affine map with a given Jacobian."""
         if self.matrix is not None:
             matrix = self.matrix @ matrix
         return replace(self, inputs=lambda X: self.inputs(transform(X)), matrix=matrix)
 
     def rows_of_a_block(self, X):
-        """Number of samples for which an expansion fits in the working memory."""
+        """Number of samples for which an expansion fits into the working memory."""
         floats = get_config()["working_memory"] * 2**17
         return max(int(floats / (self.floats_per_sample or 64 * X.shape[1])), 1)
 
 
-# Classifiers of scikit-learn. Each function returns None without a formula.
+# Classifiers of scikit-learn. Each function returns None if there is no formula.
 
 
 def linear_classifier(estimator):
@@ -106,7 +110,7 @@ def linear_classifier(estimator):
 
 
 def logistic_regression(estimator):
-    """Linear logits, unless there is one regression for each of several classes."""
+    """Linear logits; None for one-vs-rest models of more than two classes."""
     one_vs_rest = estimator.solver == "liblinear" and len(estimator.classes_) > 2
     # Before scikit-learn 1.8, this parameter has other values than "deprecated".
     if one_vs_rest or getattr(estimator, "multi_class", "deprecated") != "deprecated":
@@ -116,7 +120,7 @@ def logistic_regression(estimator):
 
 @np.errstate(divide="ignore", invalid="ignore")  # variances may be zero
 def quadratic_discriminant(estimator):
-    """Gaussian classes whose covariances have eigenvalues and eigenvectors."""
+    """Gaussian classes with full covariances."""
     covariances = zip(estimator.rotations_, estimator.scalings_, strict=True)
     precisions = [(axes / variances) @ axes.T for axes, variances in covariances]
     log_determinants = [np.log(variances).sum() for variances in estimator.scalings_]
@@ -127,7 +131,7 @@ def quadratic_discriminant(estimator):
 
 @np.errstate(divide="ignore")  # variances may be zero
 def naive_bayes(estimator):
-    """Gaussian classes of independent features."""
+    """Gaussian classes with diagonal covariances."""
     means, variances, priors = estimator.theta_, estimator.var_, estimator.class_prior_
     precisions = [np.diag(1 / row) for row in variances]
     log_determinants = np.log(variances).sum(axis=1)
@@ -138,7 +142,7 @@ def _gaussian_classes(estimator, means, precisions, priors, log_determinants):
     singular = np.isneginf(log_determinants)
     if singular.any():
         raise ValueError(
-            f"estimator, {type(estimator).__name__}, has a variance of zero in class "
+            f"The estimator {type(estimator).__name__} has a variance of zero in class "
             f"{estimator.classes_[singular].tolist()[0]!r}. Fit it with a larger "
             "reg_param or var_smoothing, or without constant features."
         )
@@ -161,9 +165,9 @@ def _gaussian_classes(estimator, means, precisions, priors, log_determinants):
 
 
 def calibrated_support_vectors(estimator):
-    """Logit of two classes: the decision function of one `SVC`, with sigmoid method.
+    """Logit of two classes: a linear function of the decision function of one `SVC`.
 
-    None for ``gamma="scale"``, whose result is not public.
+    None for other models, and for ``gamma="scale"``, because its value is not public.
     """
     first, *others = estimator.calibrated_classifiers_
     machine = first.estimator
@@ -206,9 +210,11 @@ def _dense(array):
 def _kernel_expansion(estimator, points, coefficients, intercept, gamma):
     r"""Logits :math:`\sum_j c_j k(x, p_j) + b`, or None for other kernels.
 
-    With :math:`k = \phi(\gamma x^\top p + c_0)`, the gradient is :math:`\gamma \phi'
-    p` and the Hessian :math:`\gamma^2 \phi'' p p^\top`. For "rbf" they are :math:`2
-    \gamma (p - x) k` and :math:`(4 \gamma^2 (x - p) (x - p)^\top - 2 \gamma I) k`.
+    For linear and polynomial kernels :math:`k = \phi(\gamma x^\top p + c_0)`, the
+    gradient of k is :math:`\gamma \phi' p` and the Hessian is
+    :math:`\gamma^2 \phi'' p p^\top`. For "rbf", the gradient is
+    :math:`2 \gamma (p - x) k` and the Hessian is
+    :math:`(4 \gamma^2 (x - p) (x - p)^\top - 2 \gamma I) k`.
     """
     name, degree, coef0 = estimator.kernel, estimator.degree, estimator.coef0
     if name not in ("rbf", "linear", "poly", "polynomial"):
@@ -250,15 +256,15 @@ def _kernel_expansion(estimator, points, coefficients, intercept, gamma):
 
 
 def network(estimator):
-    """Fully connected layers, with one activation between them."""
+    """Fully connected layers with the same activation between all layers."""
     return _layers(estimator.coefs_, estimator.intercepts_, estimator.activation)
 
 
 def _layers(coefs, intercepts, activation):
-    """Layers; the first one is the affine map of the model.
+    """The model of a network, whose first layer is the affine map of the model.
 
-    Derivatives are taken with respect to its output, and multiplied by its matrix once,
-    after the summation.
+    Derivatives are computed with respect to the output of the first layer. After the
+    summation over samples, they are multiplied by the matrix of the first layer.
     """
     coefs = [np.asarray(coef, dtype=np.float64) for coef in coefs]
     intercepts = [np.asarray(bias, dtype=np.float64) for bias in intercepts]
@@ -287,10 +293,10 @@ def _layers(coefs, intercepts, activation):
 
 
 def activate(a, activation):
-    """Value, and first and second derivative, of an activation; None for zero.
+    """Value, first and second derivative of an activation; None for zero derivatives.
 
-    Derivatives are products of expit(a) and expit(-a), which keep their digits where
-    the unit is saturated. The usual 1 - tanh(a)^2 would cancel.
+    Derivatives are products of expit(a) and expit(-a), which are precise for saturated
+    units. The formula 1 - tanh(a)^2 would cancel.
     """
     if activation == "identity":
         return a, np.ones_like(a), None
@@ -306,7 +312,7 @@ def activate(a, activation):
 
 
 def _times(stack, matrix):
-    """Product of stacks (a, b, m) and a matrix (m, n), as one product of matrices."""
+    """Product of an array (a, b, m) and a matrix (m, n), as one matrix product."""
     product = stack.reshape(-1, stack.shape[2]) @ matrix
     return product.reshape(*stack.shape[:2], -1)
 
@@ -314,12 +320,13 @@ def _times(stack, matrix):
 def _network_hessian(G, coefs, firsts, seconds):
     r"""Weighted sum of the Hessians of the logits of a network.
 
-    Only the activations :math:`\phi` have second derivatives. Let :math:`a_l` be the
-    preactivations of layer l, :math:`J_l` their Jacobian with respect to the first
-    layer, and :math:`\delta_l` the gradient of the weighted logits with respect to the
-    output of the layer. By the chain rule, the Hessian for a sample is
+    Only the activations :math:`\phi` have nonzero second derivatives. Let :math:`a_l`
+    be the inputs of the activations of layer l, :math:`J_l` the Jacobian of
+    :math:`a_l` with respect to the inputs of the first activation, and
+    :math:`\delta_l` the gradient of the weighted logits with respect to the output of
+    layer l. By the chain rule, the Hessian for a sample is
     :math:`\sum_l J_l^\top \operatorname{diag}(\delta_l \phi''(a_l)) J_l`. A backward
-    pass computes the :math:`\delta_l`, and a forward pass the :math:`J_l`.
+    pass computes all :math:`\delta_l`, and a forward pass computes all :math:`J_l`.
     """
     width = coefs[0].shape[0] if coefs else G.shape[1]
     if not coefs or seconds[0] is None:  # piecewise linear
@@ -341,7 +348,7 @@ def _network_hessian(G, coefs, firsts, seconds):
 
 
 TRANSFORMERS = StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler, PCA
-# A subclass may compute different probabilities, and has no formula.
+# There are no formulas for subclasses, which may compute different probabilities.
 CLASSIFIERS = {
     MLPClassifier: network,
     LogisticRegression: logistic_regression,
@@ -350,7 +357,7 @@ CLASSIFIERS = {
     GaussianNB: naive_bayes,
     CalibratedClassifierCV: calibrated_support_vectors,
 }
-# Families of estimators do not import each other.
+# A name, because modules of different families do not import each other.
 _DISCRIMINANT = "skgeom._kernel.discriminant.KernelDiscriminantAnalysis"
 
 
@@ -361,7 +368,7 @@ def _jacobian(transformer):
         if not transformer.whiten:
             return transformer.components_
         scale = np.sqrt(transformer.explained_variance_)
-        scale = np.maximum(scale, np.finfo(scale.dtype).eps)  # as `transform` does
+        scale = np.maximum(scale, np.finfo(scale.dtype).eps)  # as in `transform`
         return transformer.components_ / scale[:, None]
     if kind is MinMaxScaler:
         return None if transformer.clip else np.diag(transformer.scale_)
@@ -374,8 +381,8 @@ def _jacobian(transformer):
 _NAMES = ", ".join(kind.__name__ for kind in (*CLASSIFIERS, *TRANSFORMERS))
 SUPPORTED = (
     f"There are formulas for {_NAMES}, KernelDiscriminantAnalysis and their "
-    "pipelines. Other classifiers need predict_proba, and functions of X must be "
-    "written with autograd.numpy, unless derivatives='differences'."
+    "pipelines. Other classifiers need predict_proba and classes_. Functions of X must "
+    "be written with autograd.numpy, unless derivatives='differences'."
 )
 
 
@@ -385,7 +392,7 @@ def fitted_classifier(estimator):
     Raises
     ------
     ValueError
-        If there is a formula, but the parameters of this classifier have no Hessian.
+        If there is a formula, but the Hessian of this classifier is undefined.
     """
     *transformers, classifier = steps_of(estimator)
     kind = type(classifier)
@@ -403,17 +410,17 @@ def fitted_classifier(estimator):
 
 
 def _transform(transformer, X):
-    """Transformed samples with the rounding of the transformer, not of its matrix.
+    """Samples transformed by ``transform`` instead of the matrix of the transformer.
 
-    The difference matters where a whitening PCA divides rounding errors by a variance
-    of zero.
+    The rounding errors of the two differ. They are large if a whitening PCA divides
+    rounding errors by a variance of zero.
     """
-    X = named_like_fit(X.copy(), transformer)  # which may change in place
+    X = named_like_fit(X.copy(), transformer)  # transform may modify X in place
     return np.asarray(transformer.transform(X), dtype=np.float64)
 
 
 def steps_of(estimator):
-    """The estimators of a pipeline, including nested pipelines and searches."""
+    """The estimators of a pipeline, including nested pipelines and grid searches."""
     if isinstance(estimator, FrozenEstimator):
         return steps_of(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):
@@ -432,7 +439,7 @@ def classifier_name(estimator):
     return getattr(estimator, "__name__", repr(estimator))
 
 
-# Functions and modules, which autograd or torch differentiate.
+# Functions, which autograd differentiates, and modules, which torch differentiates.
 
 
 def is_function(estimator):
@@ -447,11 +454,11 @@ def is_module(estimator):
 
 
 def function_model(function, n_classes):
-    """A function or module X -> logits or log-probabilities.
+    """Model of a function or module X -> logits or log-probabilities.
 
-    autograd differentiates a function, which must be written with ``autograd.numpy``,
-    and torch a module, in its precision and on its device. With two classes, the result
-    may have one column, the logit of the second.
+    autograd differentiates functions, which must be written with ``autograd.numpy``.
+    torch differentiates modules, in their precision and on their device. With two
+    classes, the result may have one column, the logit of the second class.
     """
     if not is_module(function):
         name = f"the function {classifier_name(function)}"
@@ -481,11 +488,11 @@ def _vjp_of_torch(function, X):
 
 
 def module_function(module):
-    """A module as a function of tensors, and a function that makes its tensors.
+    """A module as a function of tensors, and a function that converts arrays.
 
-    The first function is a copy of the module in evaluation mode, so that samples are
-    independent, with constant parameters. The second one copies arrays to tensors of
-    its precision and device.
+    The first function evaluates a copy of the module with constant parameters and in
+    evaluation mode, in which samples are independent. The second function copies arrays
+    to tensors with the precision and device of the module.
     """
     import torch
 
@@ -507,9 +514,9 @@ def module_function(module):
 
 
 def _differentiated(function, vjp, copied, name, n_classes):
-    """Model of a function that a library differentiates.
+    """Model of a function that autograd or torch differentiates.
 
-    ``vjp`` returns the value of a function at X, and its vector-Jacobian product.
+    ``vjp`` returns the value of a function at X and its vector-Jacobian product.
     """
 
     def expand(X):
@@ -523,14 +530,14 @@ def _differentiated(function, vjp, copied, name, n_classes):
             V = copied(V)
             return xp.stack([product(V[:, row]) for row in range(V.shape[1])], axis=1)
 
-        # Without the second term, autograd warns that the gradient of linear logits
-        # does not depend on X.
+        # The term 0 * X avoids the warning of autograd that the gradient of linear
+        # logits does not depend on X.
         @_errors_explained(name)
         def weighted_hessian(G):
             G, rows = copied(G), []
             _, product = vjp(lambda X: vjp(function, X)[1](G) + 0 * X, X)
-            # The logits of a sample depend on that sample only. So one product with
-            # ones in a feature is that row of the Hessians of all samples.
+            # The logits of a sample depend on that sample only, so the product with
+            # ones in a feature contains a row of the Hessian of each sample.
             for feature in range(X.shape[1]):
                 direction = xp.zeros_like(X)
                 direction[:, feature] = 1
@@ -545,19 +552,20 @@ def _differentiated(function, vjp, copied, name, n_classes):
 
 @contextmanager
 def _errors_explained(name):
-    """Turn errors of a function or module into a ValueError with the remedy."""
+    """Convert errors of a function or module to a ValueError with a remedy."""
     try:
         yield
     except Exception as error:
         raise ValueError(
-            f"estimator, {name}, raised {type(error).__name__}: {error}. It must "
-            "return logits, (n_samples, n_classes), of X, (n_samples, n_features). "
-            "Write functions with autograd.numpy, or use derivatives='differences'."
+            f"The estimator, {name}, raised {type(error).__name__}: {error}. It must "
+            "map X of shape (n_samples, n_features) to logits of shape (n_samples, "
+            "n_classes). Write functions with autograd.numpy, or use "
+            "derivatives='differences'."
         ) from error
 
 
 def check_logits(function, X, n_classes, name):
-    """Raise ValueError unless a function returns logits of samples, row by row."""
+    """Raise ValueError unless each row of X is mapped to logits independently."""
 
     @_errors_explained(name)
     def values_of(X):
@@ -567,15 +575,14 @@ def check_logits(function, X, n_classes, name):
     shapes = {(n_samples, n_classes)} | ({(n_samples, 1)} if n_classes == 2 else set())
     if np.shape(values) not in shapes:
         raise ValueError(
-            f"estimator, {name}, must return one row per sample and one column per "
+            f"The estimator, {name}, must return one row per sample and one column per "
             f"class of y, {(n_samples, n_classes)}, or one column for two classes, got "
-            "shape "
-            f"{np.shape(values)}. Each class must occur in y."
+            f"shape {np.shape(values)}. Each class must occur in y."
         )
     values = np.asarray(values, dtype=np.result_type(values, np.float32))
     if not np.isfinite(values).all():
         raise ValueError(
-            f"estimator, {name}, returned NaN or infinity. Scale the features, and "
+            f"The estimator, {name}, returned NaN or infinity. Scale the features, and "
             "compute log-probabilities from logits."
         )
     if (values >= 0).all() and np.allclose(values.sum(axis=1), 1):
@@ -585,14 +592,14 @@ def check_logits(function, X, n_classes, name):
         alone = values_of(X[row : row + 1])
         if not np.allclose(alone, values[row], rtol=tolerance, atol=tolerance):
             raise ValueError(
-                f"estimator, {name}, returns different values for sample {row} alone "
-                "and among other samples. Each row of its result may depend on that "
-                "row of X only."
+                f"The estimator, {name}, returns different values for sample {row} "
+                "alone and together with other samples. Each row of its result must "
+                "depend on the same row of X only."
             )
 
 
 def _raise_probabilities(name):
     raise ValueError(
-        f"estimator, {name}, returns probabilities. Return logits, without the "
-        "Softmax or Sigmoid at the end."
+        f"The estimator, {name}, returns probabilities. Return logits, without a "
+        "final softmax or sigmoid."
     )

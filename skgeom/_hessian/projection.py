@@ -1,4 +1,4 @@
-"""Projection onto eigenvectors of a covariance matrix and of a classifier's Hessian."""
+"""Projection onto eigenvectors of the covariance and of a classifier's Hessian."""
 
 from numbers import Integral
 
@@ -44,10 +44,11 @@ from skgeom.utils.validation import checked_labels, require_memory, warn_user
 class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     r"""Projection onto eigenvectors of the covariance and of a classifier's Hessian.
 
-    The components are the leading eigenvectors of the covariance matrix of the samples
-    (equation 1 of [1]_), followed by the leading eigenvectors of the Hessian of a
-    classifier's cross-entropy with respect to its inputs, averaged over the samples
-    (equation 3):
+    The components are the leading eigenvectors :math:`v_1, v_2, \dots` of the
+    covariance matrix of the samples (equation 1 of [1]_), followed by the leading
+    eigenvectors :math:`v'_1, v'_2, \dots` of a Hessian matrix (equation 3). The Hessian
+    contains the second derivatives of a classifier's cross-entropy with respect to its
+    inputs, averaged over the samples:
 
     .. math::
 
@@ -55,21 +56,25 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
        \frac{1}{n-1} \sum_i (x_i - \bar x)(x_i - \bar x)^\top v = \lambda v, \qquad
        \frac1n \sum_i \nabla_x^2 \left[-\log p(y_i \mid x_i)\right] v' = \lambda' v'
 
-    and :meth:`transform` returns X U (equations 4 and 5), without centering. The
-    variance of the data is largest along v. The classifier's loss has the largest mean
-    curvature along v'. The user guide explains the projection, and
-    :func:`input_hessian` the Hessian.
+    :meth:`transform` returns X U (equations 4 and 5), without centering. The variance
+    of the data is largest along :math:`v_1`. The mean curvature of the classifier's
+    loss is largest along :math:`v'_1`. The user guide explains the projection, and
+    :func:`input_hessian` computes the Hessian.
 
     Parameters
     ----------
     estimator : estimator, callable or None, default=None
-        The classifier. ``fit`` fits a clone, unless the classifier is a
-        :class:`~sklearn.frozen.FrozenEstimator` that was fitted to the same features.
-        Pass a classifier from another package as a function of X, written with
-        ``autograd.numpy``, or as a ``torch.nn.Module``. Both return the
-        log-probabilities or logits of the sorted classes of y; see
-        :func:`input_hessian`. None is a :class:`~sklearn.preprocessing.StandardScaler`
-        and a network with a layer of 32 tanh units. The penalty of its squared weights,
+        The classifier; ``fit`` fits a clone of it. To use a classifier that is already
+        fitted to the same features, wrap it in a
+        :class:`~sklearn.frozen.FrozenEstimator`. Pass a classifier from another package
+        as a function of X that is written with ``autograd.numpy``, or as a
+        ``torch.nn.Module``. Both must return the log-probabilities or logits of the
+        sorted classes of y; see :func:`input_hessian`. They must be trained before
+        ``fit``.
+
+        None uses a :class:`~sklearn.preprocessing.StandardScaler` and a
+        :class:`~sklearn.neural_network.MLPClassifier` with one hidden layer of 32 tanh
+        units. The penalty of the squared weights,
         ``alpha=min(n_samples, 500) / (5 * n_classes)``, prevents probabilities close to
         zero and one. If the classes are linearly separable, the network is nearly
         linear, and only the first Hessian eigenvector is relevant.
@@ -83,36 +88,38 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         The full Hessian, or its Gauss-Newton part, which has no negative eigenvalues.
         The two are equal for ReLU networks and linear classifiers.
     derivatives : {"auto", "analytic", "differences"}, default="auto"
-        ``"auto"`` uses formulas for the Hessian if they are available, and differences
-        of probabilities otherwise; :func:`input_hessian` states the costs.
-        ``"analytic"`` differentiates functions with autograd. Modules are always
-        differentiated with PyTorch.
+        Method that computes the Hessian. ``"auto"`` uses formulas for classifiers that
+        have them, autograd for functions, and central differences for all other
+        classifiers. ``"analytic"`` raises an error if a classifier has no formula.
+        Modules are always differentiated with PyTorch. :func:`input_hessian` states the
+        costs.
     class_weight : "balanced", dict or None, default=None
-        Weights of the classes in the mean Hessian and, if the classifier accepts
-        ``sample_weight``, in its training; otherwise ``fit`` warns. With "balanced",
-        all classes have the same total weight. The covariance is not weighted.
+        Weights of the classes in the mean Hessian and in the training of the
+        classifier. If the classifier does not accept ``sample_weight``, ``fit`` warns
+        and only the mean Hessian is weighted. With "balanced", all classes have the
+        same total weight. The covariance is not weighted.
     random_state : int, RandomState instance or None, default=None
-        Seed of the network of ``estimator=None``.
+        Seed of the default network.
     verbose : int, default=0
-        Progress messages: 1 prints a line after the training and after the Hessian, and
-        one line per second during the Hessian; 2 prints a line for every block of
-        samples.
+        If 1, prints a line after the training and after the computation of the Hessian,
+        and at most one line per second during this computation. If 2, prints a line for
+        every block of samples.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The eigenvectors: first of the covariance matrix, then of the Hessian, each in
-        descending order of eigenvalues. Eigenvectors have unit norm, and their entry of
-        largest magnitude is positive. Eigenvectors of one matrix are not orthogonal to
-        eigenvectors of the other matrix.
+        The eigenvectors of the covariance matrix, then the eigenvectors of the Hessian,
+        both in descending order of their eigenvalues. Eigenvectors have unit norm, and
+        their entry of largest magnitude is positive. Eigenvectors of one matrix are in
+        general not orthogonal to eigenvectors of the other matrix.
     contributions_ : ndarray of shape (n_components, n_features)
-        Magnitudes of ``components_``: the contribution of each feature to each
-        component.
+        Absolute values of ``components_``, which measure the contribution of each
+        feature to each component.
     n_covariance_ : int
         Number of components that are eigenvectors of the covariance matrix.
     estimator_ : estimator, callable or None
-        The fitted classifier; None if ``n_hessian`` is 0, as are all attributes that
-        depend on it.
+        The fitted classifier. If ``n_hessian`` is 0, ``estimator_``, ``separation_``
+        and the attributes of the Hessian are None.
     covariance_ : ndarray of shape (n_features, n_features)
         Sample covariance matrix.
     covariance_eigenvalues_ : ndarray of shape (n_features,)
@@ -126,12 +133,13 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     hessian_eigenvectors_ : ndarray of shape (n_features, n_features) or None
         Eigenvectors of ``hessian_``, in rows.
     separation_ : SeparationGrid or None
-        Between-class distances along the ten leading eigenvectors of the covariance,
-        within-class variances along eigenvectors of the Hessian, and their ratios, on
-        the training samples: figure 1 (b) to (d) of [1]_.
+        Separation of the classes of the training samples: distances between classes
+        along the ten leading eigenvectors of the covariance matrix, variances within
+        classes along up to ten leading eigenvectors of the Hessian, and their ratios,
+        as in figure 1 (b) to (d) of [1]_.
     conditions_ : ProjectionConditions
-        Diagnostics of the conditions in section 3 of [1]_, on the training samples.
-        Print it for a summary.
+        Diagnostics, on the training samples, of the conditions in section 3 of [1]_.
+        Print the object to see a summary.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -142,7 +150,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     See Also
     --------
     input_hessian : Computes the Hessian.
-    SQFA : Components that maximize the distances between the classes.
+    SQFA : Learns filters that maximize the distances between the classes.
 
     Notes
     -----
@@ -211,7 +219,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples. Not modified.
+            The samples; not modified.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
 
@@ -223,17 +231,17 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, if there are fewer
+            If X or y is malformed, if there is only one class, if there are fewer
             features or positive eigenvalues than requested components, if the Hessian
-            is zero or not finite, if the classifier has no probabilities or its
-            probabilities are not smooth, or if a frozen classifier was fitted to
-            different features or classes; see :func:`input_hessian`.
+            is zero or contains infinite or NaN values, if the classifier has no
+            probabilities or its probabilities are not smooth, or if a frozen classifier
+            was fitted to different features or classes.
 
         Warns
         -----
         UserWarning
-            If all probabilities are zero or one up to rounding, so a few samples
-            determine the Hessian; or if the classifier cannot be trained with
+            If all probabilities are zero or one up to rounding, so that a few samples
+            determine the Hessian, or if the classifier cannot be trained with
             ``class_weight``.
         """
         X, codes = self._validate(X, y)
@@ -287,46 +295,46 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Class labels of the samples. All classes of ``fit`` must occur.
+            Class labels of the samples. All classes of the training data must occur.
 
         Returns
         -------
         grid : SeparationGrid
-            The quantities of ``separation_``, for the new samples.
+            The separation of the classes, as in ``separation_``.
 
         Raises
         ------
         ValueError
-            If the classes differ from the classes of ``fit``, or if there is no
-            Hessian.
+            If the classes differ from the classes of the training data, or if
+            ``n_hessian`` is 0.
         """
         if self.hessian_ is None:
             raise ValueError(
-                "The estimator was fitted with n_hessian=0: without a Hessian, the "
-                "separation is undefined. Fit it with n_hessian=1."
+                "The projection was fitted with n_hessian=0, so the separation is "
+                "undefined. Fit it with n_hessian=1."
             )
         X = validate_data(self, X, dtype=float_dtypes(X)[0], reset=False)
         y, classes = checked_labels(y, X), to_numpy(self.classes_)
         if not np.array_equal(np.unique(y), classes):
             raise ValueError(
-                f"y must have each of the classes {classes.tolist()} and no "
-                f"other, got {np.unique(y).tolist()}."
+                f"y must contain all classes {classes.tolist()} and no other classes, "
+                f"got {np.unique(y).tolist()}."
             )
         return self._separation(X, np.searchsorted(classes, y))
 
     def _weights(self, y):
-        """Weights of the samples by ``class_weight``."""
+        """Weights of the samples for ``class_weight``."""
         with naming("class_weight"):
             weights = compute_sample_weight(self.class_weight, y)
         if not (weights >= 0).all() or not weights.any():
             raise ValueError(
-                "class_weight must not be negative, nor zero for all classes, got "
+                "class_weight must not be negative or zero for all classes, got "
                 f"{self.class_weight}."
             )
         return weights
 
     def _trained(self, X, y, weights):
-        """A fitted clone of the classifier; functions are used as they are."""
+        """A fitted clone of the classifier; functions and modules are not fitted."""
         if self.estimator is None:
             n_classes = len(self.classes_)
             estimator = default_network(len(y), n_classes, self.random_state)
@@ -342,16 +350,16 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             parameters = _weight_parameter(estimator, weights)
         if parameters is None:
             warn_user(
-                "class_weight weights the average of the Hessian alone: the training "
-                f"of {classifier_name(estimator)} takes no sample_weight. Weight the "
-                "classes by its own parameters, or freeze a trained classifier.",
+                "class_weight weights only the mean Hessian, because the fit method of "
+                f"{classifier_name(estimator)} does not accept sample_weight. Weight "
+                "the classes by its parameters, or freeze a trained classifier.",
                 UserWarning,
             )
         X = X.copy() if names is None else with_names(X.copy(), names)
         return estimator.fit(X, y, **(parameters or {}))
 
     def _separation(self, X, codes):
-        # The ten leading eigenvectors of each matrix, as in figure 1.
+        # Up to ten leading eigenvectors of each matrix, as in figure 1.
         rank = min(_positive_rank(to_numpy(self.hessian_eigenvalues_)), 10)
         covariance_axes = to_numpy(self.covariance_eigenvectors_)[:10]
         hessian_axes = to_numpy(self.hessian_eigenvectors_)[:rank]
@@ -364,16 +372,16 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
 
 def default_network(n_samples, n_classes, random_state=None):
-    """The classifier that ``estimator=None`` stands for.
+    """The default classifier, for ``estimator=None``.
 
-    Its squared weights are penalized. Otherwise the probabilities become zeros and
-    ones, and a few samples determine the Hessian. The penalty, which is added to the
-    sum of the losses of the samples, increases with the number of samples of a class up
-    to 500 samples in all, where the sum of the losses outweighs it.
+    Without a penalty of the squared weights, the probabilities become zero and one, and
+    a few samples determine the Hessian. The penalty is added to the sum of the losses
+    of the samples. It increases with the number of samples, up to 500 samples in total,
+    above which the sum of the losses outweighs it.
 
-    There is one hidden layer: with several, a penalty that is large enough makes the
-    weights vanish if the classes overlap. It is smooth, so that L-BFGS converges, and
-    nearly always to the same classifier.
+    The network has one hidden layer: with several layers and overlapping classes, a
+    sufficiently large penalty makes all weights zero. The tanh units are smooth, so
+    L-BFGS converges, nearly always to the same classifier.
     """
     network = MLPClassifier(
         (32,),
@@ -387,7 +395,7 @@ def default_network(n_samples, n_classes, random_state=None):
 
 
 def _weight_parameter(estimator, weights):
-    """Arguments of fit with sample weights; None if it does not accept them."""
+    """Arguments of ``fit`` with sample weights; None if they are not accepted."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         inner = _weight_parameter(last, weights)
@@ -399,12 +407,12 @@ def _weight_parameter(estimator, weights):
 
 
 def _check_saturation(mean, name):
-    """Raise ValueError if a Hessian is zero, and warn if all samples are saturated."""
+    """Raise ValueError for a zero Hessian; warn if all probabilities are saturated."""
     if not np.abs(mean.matrix).max() > np.finfo(np.float64).tiny:
         raise ValueError(
-            f"The Hessian of {name} is zero: its probabilities do not change with X, "
-            "or are all zero or one. If it is saturated, stop its training earlier or "
-            "regularize it more; piecewise constant classifiers have no Hessian."
+            f"The Hessian of {name} is zero: its probabilities do not depend on X, "
+            "or are all zero or one. Stop its training earlier or regularize it more. "
+            "Do not use piecewise constant classifiers."
         )
     if mean.saturated:
         warn_user(
@@ -422,7 +430,7 @@ def _eigenvectors(matrix):
 
 
 def _positive_rank(eigenvalues):
-    """Number of eigenvalues above rounding."""
+    """Number of eigenvalues that exceed rounding errors."""
     rounding = len(eigenvalues) * np.finfo(np.float64).eps * np.abs(eigenvalues).max()
     return np.count_nonzero(eigenvalues > rounding)
 
@@ -432,18 +440,18 @@ def _check_rank(eigenvalues, n_components, parameter, name):
     rank = _positive_rank(eigenvalues)
     if n_components > rank:
         raise ValueError(
-            f"{parameter}={n_components} is more than the {rank} positive eigenvalues "
-            f"of the {name}. Reduce {parameter}; curvature='gauss-newton' has no "
-            "negative eigenvalues."
+            f"{parameter}={n_components} exceeds the number of positive eigenvalues of "
+            f"the {name}, {rank}. Reduce {parameter}. For the Hessian, you can also "
+            "use curvature='gauss-newton', which has no negative eigenvalues."
         )
 
 
 def _covariance(X):
     """Sample covariance matrix, in CPU memory."""
     require_memory(
-        16 * X.shape[1] ** 2,  # with eigenvectors
+        16 * X.shape[1] ** 2,  # the matrix and its eigenvectors
         f"The covariance matrix of {X.shape[1]} features and its eigenvectors",
-        "Reduce the features of X first, for example by PCA.",
+        "Reduce the number of features of X first, for example by PCA.",
     )
     with np.errstate(over="ignore", invalid="ignore"):
         check_underflow(float(namespace(X).sum(X * X)), X)
@@ -451,7 +459,7 @@ def _covariance(X):
         covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
     if not np.isfinite(covariance).all():
         raise ValueError(
-            "The squares of the numbers of X are too large for floating-point numbers. "
-            "Divide X by a common factor, or use StandardScaler."
+            "The values of X are too large: their squares overflow. Divide X by a "
+            "common factor, or use StandardScaler."
         )
     return covariance

@@ -1,1 +1,1 @@
-"""Kernel discriminant analysis."""
+"""Kernel discriminant analysis and kernel principal components."""

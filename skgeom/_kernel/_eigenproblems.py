@@ -1,38 +1,41 @@
 r"""Solvers of kernel discriminant analysis, as functions of matrices.
 
-All work on one form of the problem. Let F be a matrix whose row i holds the centered
-features of sample i, times the root of its weight, in coordinates x in which the
-penalty is the identity. With E, an orthonormal basis of the class indicators, the
-scatter matrices are
+All solvers use the same notation. Row i of the matrix F contains the centered features
+of sample i, multiplied by the square root of its weight, in coordinates in which the
+penalty matrix is the identity. The columns of E are an orthonormal basis of the class
+indicators of c classes. The scatter matrices are
 
 .. math:: S_t = F^\top F, \quad S_b = N N^\top, \quad N = F^\top E, \quad
-   S_w = S_t - S_b,
+   S_w = S_t - S_b.
 
-and the components are the leading x of the ratio of :math:`S_t` (criterion "total", of
-equation 13) or :math:`S_b` ("between") to :math:`S_w + \lambda I`, scaled such that the
-latter is one. For ``penalty="identity"``, F is the centered kernel matrix K, and x are
-the coefficients of the samples. For ``penalty="kernel"``, :math:`F F^\top = K`, and x
-are coordinates of the function in the feature space, of which the Gram matrix is all
-that is known.
+The vectors x of the components successively maximize the ratio of
+:math:`x^\top S_t x` (criterion "total", as in equation 13) or :math:`x^\top S_b x`
+("between") to :math:`x^\top (S_w + \lambda I) x`, and are scaled such that the
+denominator is one. For ``penalty="identity"``, F is the centered kernel matrix K, and x
+contains the coefficients of the samples. For ``penalty="kernel"``,
+:math:`F F^\top = K`, and x contains the coordinates of the function in the feature
+space. Only the Gram matrix K is known, not F.
 
-``solve_primal`` solves it with matrices of the order of x. ``solve_dual`` needs one
-Cholesky factor of the Gram matrix :math:`F F^\top + \lambda I`, of the order of the
-samples, and does not need F. Its unknowns are the scores :math:`z = F x`.
-``solve_iteratively`` factors F = K itself, in single precision.
+``solve_primal`` uses matrices of the order of x. ``solve_dual`` uses one Cholesky
+factor of :math:`F F^\top + \lambda I`, whose order is the number of samples, and does
+not need F. Its unknowns are the scores :math:`z = F x`. ``solve_iteratively`` factors
+F = K in single precision.
 
 The dual problem follows from :math:`S_t x = \rho (S_w + \lambda I) x`, which is
+equivalent to
 
-.. math:: (F^\top F + \lambda I) x = F^\top u, \quad u = z / \rho + E E^\top z,
+.. math:: (F^\top F + \lambda I) x = F^\top u, \quad u = z / \rho + E E^\top z.
 
-so :math:`x = F^\top (F F^\top + \lambda I)^{-1} u`, where the inverse times u are the
-duals, and :math:`z = H u` with the smoother :math:`H = F F^\top (F F^\top + \lambda
-I)^{-1} = I - \lambda (F F^\top + \lambda I)^{-1}`. Solving for z by the Woodbury
-identity, the scores are the eigenvectors, for the eigenvalues :math:`\rho`, of
+Therefore :math:`x = F^\top (F F^\top + \lambda I)^{-1} u`, where
+:math:`(F F^\top + \lambda I)^{-1} u` are called the duals. The scores are
+:math:`z = H u` with the smoother :math:`H = F F^\top (F F^\top + \lambda I)^{-1} =
+I - \lambda (F F^\top + \lambda I)^{-1}`. By the Woodbury identity, the scores are the
+eigenvectors, with the eigenvalues :math:`\rho`, of
 
 .. math:: (H^{-1} - E E^\top)^{-1} = H + H E (I - E^\top H E)^{-1} E^\top H.
 
-For "between", the same steps give :math:`u = (1 + 1 / \rho) E E^\top z`. So z lies in
-the span of H E, and only a matrix of order c - 1 remains.
+For "between", the same steps lead to :math:`u = (1 + 1 / \rho) E E^\top z`, so z is in
+the span of H E, and an eigenproblem of order c - 1 remains.
 """
 
 from contextlib import suppress
@@ -47,19 +50,20 @@ _EPS = np.finfo(np.float64).eps
 
 
 def class_contrasts(class_weights):
-    """Orthonormal basis of the complement of the root of class weights of sum one.
+    """Orthonormal basis of the complement of the square roots of the class weights.
 
-    Differences between classes are orthogonal to that root, which stands for the
-    overall mean. So n_classes - 1 columns are enough for the class indicators.
+    The class weights sum to one. The vector of their square roots corresponds to the
+    overall mean, to which differences between classes are orthogonal. The class
+    indicators therefore need only n_classes - 1 columns.
     """
     return np.linalg.qr(np.sqrt(class_weights)[:, None], mode="complete")[0][:, 1:]
 
 
 def rank_tolerance(regularization):
-    """Fraction of the largest ratio below which ratios are rounding.
+    """Fraction of the largest ratio below which ratios are rounding errors.
 
-    A penalty of lambda enlarges the rounding of the ratios by its inverse. Raises
-    LinAlgError if all ratios would be rounding.
+    The rounding errors of the ratios are proportional to 1 / lambda. Raises LinAlgError
+    if the tolerance would be 1 or more.
     """
     tol = max(1e-11, 4 * _EPS / regularization)
     if tol >= 1:
@@ -68,7 +72,7 @@ def rank_tolerance(regularization):
 
 
 def solve_primal(total, means, penalty, criterion, n_components, tol):
-    """Solve with matrices of the order of x, for "between" by a factor of S_w.
+    """Solve with matrices of the order of x; "between" needs a factor of S_w.
 
     Parameters
     ----------
@@ -86,9 +90,9 @@ def solve_primal(total, means, penalty, criterion, n_components, tol):
     Returns
     -------
     eigenvalues : ndarray of shape (n_components,)
-        The ratios, in falling order.
+        The ratios, in descending order.
     vectors : ndarray of shape (n_coordinates, n_components)
-        The x, with a denominator of one.
+        The vectors x, scaled such that the denominator is one.
     """
     within = total - means @ means.T
     within.flat[:: len(within) + 1] += penalty
@@ -101,38 +105,38 @@ def solve_primal(total, means, penalty, criterion, n_components, tol):
 
 
 def solve_dual(solve, indicators, images, penalty, criterion, n_components, tol):
-    """Solve by the inverse of the regularized Gram matrix of the samples.
+    """Solve with the inverse of the regularized Gram matrix of the samples.
 
     Parameters
     ----------
     solve : callable
-        Multiplies vectors, the columns of a matrix, by (F F^T + lambda I)^-1.
+        Multiplies the columns of a matrix by (F F^T + lambda I)^-1.
     indicators : ndarray of shape (n_samples, n_classes - 1)
         The matrix E.
     images : ndarray of shape (n_samples, n_classes - 1)
-        F F^T E.
+        The matrix F F^T E.
     penalty, criterion, n_components, tol
         As for :func:`solve_primal`.
 
     Returns
     -------
     eigenvalues : ndarray of shape (n_components,)
-        The ratios, in falling order.
+        The ratios, in descending order.
     duals : ndarray of shape (n_samples, n_components)
-        (F F^T + lambda I)^-1 u for each of them, so that x is F^T times it.
+        The vectors (F F^T + lambda I)^-1 u, with x = F^T (F F^T + lambda I)^-1 u.
     scores : ndarray of shape (n_samples, n_components)
-        The F x.
+        The scores F x.
     """
     solved = solve(indicators)
-    # I - E^T H E is small if the penalty is light. This form of it does not cancel.
+    # For a small penalty, I - E^T H E is small. This form avoids cancellation.
     complement = penalty * (indicators.T @ solved)
-    # H E in the form that does not cancel: it is small if the penalty is heavy, and
-    # nearly E if it is light.
+    # H E is small for a large penalty, and nearly E for a small penalty. Each form
+    # avoids cancellation in one of the cases.
     heavy = np.trace(complement) > len(complement) / 2
     smoothed = solve(images) if heavy else indicators - penalty * solved
     hat = indicators.T @ smoothed
-    # With E^T H E v = r (I - E^T H E) v, r is the ratio of "between", and the matrix of
-    # all v is V with V V^T = (I - E^T H E)^-1.
+    # The eigenproblem E^T H E v = r (I - E^T H E) v. The eigenvalues r are the ratios
+    # of "between", and the matrix V of all v satisfies V V^T = (I - E^T H E)^-1.
     ratios, vectors = eigh((hat + hat.T) / 2, (complement + complement.T) / 2)
     if criterion == "between":
         ratios, vectors = _positive_leading((ratios, vectors), n_components, tol)
@@ -151,13 +155,14 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components, tol)
 
 
 def solve_iteratively(kernel, indicators, penalty, criterion, n_components, tol):
-    """Solve for F = K, a semidefinite kernel matrix, without its square.
+    """Solve for F = K, a semidefinite kernel matrix, without computing its square.
 
-    The best x in a subspace leave residuals, which are preconditioned and added to the
-    subspace (E. R. Davidson, Journal of Computational Physics 17(1), 1975). The
-    preconditioner is (K + sqrt(lambda) I)^-2. For an eigenvalue d of K, its inverse is
-    between d^2 + lambda and twice that, whatever K, so that the error falls by a factor
-    of about six a step. Single precision is enough for it.
+    In each step, the residuals of the best x in a subspace are preconditioned and added
+    to the subspace (E. R. Davidson, Journal of Computational Physics 17(1), 1975). The
+    preconditioner is (K + sqrt(lambda) I)^-2. For an eigenvalue d of K, the inverse of
+    the preconditioner is between d^2 + lambda and 2 (d^2 + lambda), so each step
+    reduces the error by a factor of about six for any K. Single precision is sufficient
+    for the preconditioner.
 
     Parameters
     ----------
@@ -169,32 +174,32 @@ def solve_iteratively(kernel, indicators, penalty, criterion, n_components, tol)
     Returns
     -------
     eigenvalues, vectors, scores : ndarray
-        The ratios, the x and the F x; their relative errors are below 2e-8, and those
-        of the ratios below rounding.
+        The ratios, the vectors x and the scores F x. The relative errors of the vectors
+        and scores are below 2e-8, and the errors of the ratios are below rounding.
 
     Raises
     ------
     LinAlgError
-        If K is not semidefinite to single precision, or the iteration is slow.
+        If K is not semidefinite in single precision, or if the iteration is slow.
     """
     shifted = kernel.astype(np.float32)
     shifted.flat[:: len(kernel) + 1] += np.sqrt(penalty)
     solve = inverse_of(shifted)
 
-    def multiply(block):  # rows times a matrix are faster than a matrix times columns
+    def multiply(block):  # row vectors times K, faster than K times column vectors
         return (np.ascontiguousarray(block.T) @ kernel).T
 
     def precondition(block):
         return solve(solve(block.astype(np.float32))).astype(np.float64)
 
-    # With "total", an x may be orthogonal to all class means, hence random vectors.
+    # Random vectors, because with "total" an x may be orthogonal to all class means.
     random = np.random.default_rng(0).standard_normal((len(kernel), 2))
     block = np.hstack([precondition(multiply(indicators)), multiply(multiply(random))])
     basis = images = np.empty((len(kernel), 0))
     most, tiny = len(kernel) // 4, np.finfo(np.float64).tiny
     while np.isfinite(block).all() and basis.shape[1] + block.shape[1] <= most:
         block = block / np.maximum(np.linalg.norm(block, axis=0), tiny)
-        for _ in range(2):  # once leaves a part that is not orthogonal, by rounding
+        for _ in range(2):  # twice, because of rounding errors
             block, _ = np.linalg.qr(block - basis @ (basis.T @ block))
         basis, images = np.hstack([basis, block]), np.hstack([images, multiply(block)])
         small = images.T @ images, images.T @ indicators
@@ -202,34 +207,36 @@ def solve_iteratively(kernel, indicators, penalty, criterion, n_components, tol)
         vectors, scores = basis @ x, images @ x
         between = indicators @ (indicators.T @ scores)
         numerator = scores if criterion == "total" else between
-        # S_t x / rho - (S_w + lambda I) x, where all scatter matrices begin with K.
+        # S_t x / rho - (S_w + lambda I) x, where K is the left factor of all scatters.
         residuals = multiply(numerator / ratios - scores + between) - penalty * vectors
         block = precondition(residuals)
         errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
-        if (errors <= np.sqrt(_EPS)).all():  # errors of ratios are squares
+        if (errors <= np.sqrt(_EPS)).all():  # errors of the ratios are their squares
             return ratios, vectors, scores
         block = block[:, errors > np.sqrt(_EPS)]
     raise LinAlgError("the iteration is slow")
 
 
 def inverse_of(matrix):
-    """Function that multiplies by the inverse of a definite matrix; overwrites it."""
-    # The transpose of an array in C order is one in Fortran order, of which LAPACK
-    # needs no copy.
+    """Function that multiplies by the inverse of a definite matrix.
+
+    The matrix is overwritten.
+    """
+    # The transpose of an array in C order is in Fortran order, so LAPACK needs no copy.
     factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
     return partial(cho_solve, factor, check_finite=False)
 
 
 def pivoted_cholesky(matrix, tol):
-    """Factor a semidefinite matrix, as far as it is above rounding.
+    """Factor a semidefinite matrix, up to a tolerance.
 
     Parameters
     ----------
     matrix : ndarray of shape (n, n)
         The matrix; not modified.
     tol : float
-        Stopping tolerance: the largest diagonal entry of the residual matrix, divided
-        by that of the matrix.
+        Stopping tolerance: the largest diagonal entry of the residual matrix, relative
+        to the largest diagonal entry of the matrix.
 
     Returns
     -------
@@ -246,7 +253,7 @@ def pivoted_cholesky(matrix, tol):
 
 
 def semidefinite_root(matrix, tol):
-    """Matrix M, (n, rank), such that M M^T is a semidefinite matrix up to ``tol``."""
+    """Matrix M of shape (n, rank) such that M M^T equals the matrix up to ``tol``."""
     factor, pivots = pivoted_cholesky(matrix, tol)
     root = np.empty_like(factor)
     root[pivots] = factor
@@ -254,17 +261,17 @@ def semidefinite_root(matrix, tol):
 
 
 def _leading_eigenpairs(multiply, start, n_components, tol):
-    """Leading eigenvectors of a symmetric operator, by a Lanczos iteration."""
+    """Leading eigenvectors of a symmetric operator, by Lanczos iteration if large."""
     n = len(start)
-    n_vectors = max(2 * n_components + 1, 20)  # of the iteration, see eigsh
+    n_vectors = max(2 * n_components + 1, 20)  # Lanczos vectors, see eigsh
     if n_vectors < n // 4:
         operator = LinearOperator((n, n), multiply, dtype=start.dtype)
-        # An eigenvector that is orthogonal to the first vector is never found, hence
-        # some random part of it.
+        # The random part, because eigenvectors that are orthogonal to the first vector
+        # would not be found.
         v0, random = start.sum(axis=1), np.random.default_rng(0).standard_normal(n)
         v0 += np.linalg.norm(v0) / n**0.5 * random
-        # Many eigenvalues that are nearly equal do not converge.
-        restarts = n // n_vectors  # of fewer than n products in all
+        # With many nearly equal eigenvalues, the iteration does not converge.
+        restarts = n // n_vectors  # with fewer than n products in total
         with suppress(ArpackNoConvergence):
             pairs = eigsh(operator, n_components, which="LA", v0=v0, maxiter=restarts)
             return _positive_leading(pairs, n_components, tol)
@@ -272,7 +279,7 @@ def _leading_eigenpairs(multiply, start, n_components, tol):
 
 
 def _dense_eigenpairs(matrix, n_components, tol, denominator=None):
-    """Leading eigenvectors of a symmetric matrix, or of it and a definite one."""
+    """Leading (generalized) eigenvectors of a symmetric matrix."""
     n = len(matrix)
     subset = [max(n - n_components, 0), n - 1]
     matrix = (matrix + matrix.T) / 2
@@ -281,7 +288,10 @@ def _dense_eigenpairs(matrix, n_components, tol, denominator=None):
 
 
 def _positive_leading(pairs, n_components, tol):
-    """The largest positive of ascending eigenvalues, descending, and their vectors."""
+    """The largest positive eigenvalues, in descending order, and their eigenvectors.
+
+    The given eigenvalues are in ascending order.
+    """
     eigenvalues, vectors = (array[..., ::-1][..., :n_components] for array in pairs)
     kept = eigenvalues > tol * max(eigenvalues[0], 0)
     return eigenvalues[kept], vectors[:, kept]

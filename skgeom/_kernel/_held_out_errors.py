@@ -1,4 +1,4 @@
-r"""Closed-form leave-one-out errors: selection of parameters, and calibration.
+r"""Closed-form leave-one-out errors, for the selection of parameters and calibration.
 
 Up to scale, the discriminant functions are the best predictors of class indicators
 by kernel ridge regression with the same penalty (optimal scoring; Hastie, Buja and
@@ -8,9 +8,9 @@ If a group g of samples is held out, its residuals are
 
 .. math:: (I - H_{gg})^{-1} r_g
 
-(Allen's PRESS for groups of one sample). A group is held out with its whole weight: one
-distinct sample, with all its copies, or the samples of one group of the user. All
-residuals here are multiplied by the roots of the weights of the samples.
+(Allen's PRESS for groups of one sample). A group consists of all copies of one distinct
+sample, or of the samples of one group that the user defines. Residuals in this module
+are multiplied by the square roots of the sample weights.
 """
 
 import numpy as np
@@ -18,21 +18,21 @@ import numpy as np
 from skgeom._held_out import fit_temperature
 
 _EPS = np.finfo(np.float64).eps
-# Relative precision of leave-one-out errors. More precise comparisons select penalties
-# that are ten thousand times smaller at the same accuracy (images of MNIST,
-# `bench_kernel_discriminant.py auto`).
+# Relative tolerance of leave-one-out errors. With a smaller tolerance, the selected
+# penalties are ten thousand times smaller and the accuracy is the same (images of
+# MNIST, `bench_kernel_discriminant.py auto`).
 _PRECISION = 0.01
-# Shrunk class means may reduce the training accuracy by this much. Without a limit, the
-# accuracy on rows of four bits is 63.7 % instead of 79.5 %; a limit of zero leads to
-# the same accuracy (`bench_constants.py`).
+# Largest decrease of the training accuracy by shrunk class means. Without a limit, the
+# accuracy on rows of four bits is 63.7 % instead of 79.5 %. With a limit of zero, the
+# accuracy is also 79.5 % (`bench_constants.py`).
 _LOST_ACCURACY = 0.02
 
 
 def spread_over_classes(codes, n_samples):
-    """Numbers of about ``n_samples`` samples, at equal distances in each sorted class.
+    """Indices of about ``n_samples`` samples, equally spaced in each sorted class.
 
-    A class has its share of the samples, but at least half of an equal share, and two
-    samples, if it has two.
+    The number of samples of a class is proportional to its size, but at least half of
+    ``n_samples / n_classes`` and at least two, if the class has as many samples.
     """
     counts = np.bincount(codes)
     shares = np.ceil(counts * min(n_samples / len(codes), 1))
@@ -45,12 +45,12 @@ def spread_over_classes(codes, n_samples):
 
 
 def whole_groups(rows, codes, groups):
-    """Numbers of all samples of some groups, in total about as many as ``rows``.
+    """Indices of all samples of some groups, in total about as many as ``rows``.
 
-    There are samples of each class that the rows have. Of groups of one sample each,
-    the result is the rows themselves.
+    The result contains samples of each class that occurs in ``rows``. If each group
+    consists of one sample, the result is ``rows``.
     """
-    # The order of each row within its class.
+    # The rank of each row within its class.
     ranks = np.concatenate([np.arange(n) for n in np.bincount(codes[rows])])
     sorted_rows = rows[np.argsort(codes[rows], kind="stable")]
     chosen = np.zeros(len(codes), dtype=bool)
@@ -63,12 +63,12 @@ def whole_groups(rows, codes, groups):
 
 
 def classes_remain(codes, groups, weights, class_weights):
-    """Whether training samples of its class remain if a sample's group is held out.
+    """Whether other samples of a class remain if the group of a sample is held out.
 
     Parameters
     ----------
     codes, groups, weights : ndarray of shape (n_samples,)
-        Class numbers, group numbers and training weights, of all samples of the groups.
+        Encoded labels, groups and training weights of all samples of the groups.
     class_weights : ndarray of shape (n_classes,)
         The sums of the training weights of all samples of each class.
 
@@ -83,9 +83,8 @@ def classes_remain(codes, groups, weights, class_weights):
 def complement_of(rows, root_weights):
     """Diagonal of I - H, and a function that returns the block of some rows.
 
-    H is the hat matrix of ridge regression, the product of ``rows`` with their
-    transpose, and of an intercept, a constant function, which adds the product of the
-    roots of the weights.
+    H is the hat matrix of ridge regression with an intercept: ``rows @ rows.T`` plus
+    the outer product of the square roots of the weights for the intercept.
     """
     rows = np.column_stack([rows, root_weights])
 
@@ -105,7 +104,7 @@ def held_out_residuals(residuals, complement, groups):
     complement : tuple of ndarray of shape (n_samples,), and callable
         The diagonal of I - H, and a function that returns the block of some rows.
     groups : ndarray of shape (n_samples,)
-        Group numbers. All samples of a group are given.
+        Encoded groups. All samples of each group must be included.
 
     Returns
     -------
@@ -123,10 +122,10 @@ def held_out_residuals(residuals, complement, groups):
 
 
 def fewest_parameters(errors, n_parameters):
-    """Candidate with the fewest effective parameters and nearly the smallest error.
+    """Index of the candidate with the fewest parameters and nearly the smallest error.
 
-    The error of the candidate exceeds the smallest error by at most 1 %, or by at most
-    one standard error of the difference, paired by groups.
+    The error of this candidate exceeds the smallest error by at most 1 %, or by at most
+    one standard error of the paired differences between the groups.
 
     Parameters
     ----------
@@ -150,16 +149,17 @@ def fewest_parameters(errors, n_parameters):
 def held_out_components(components, samples, complement, found, criterion):
     """Leave-one-group-out components of the training samples.
 
-    The components z are the predictions of kernel ridge regression onto targets t,
-    z = H t: class means times 1 + 1 / rho for "between", and class means plus z / rho
-    for "total" (u in ``_eigenproblems.py``). The targets are kept fixed.
+    The components z = H t are the predictions of kernel ridge regression onto targets
+    t. The targets are the class means times 1 + 1 / rho for "between", and the class
+    means plus z / rho for "total" (u in ``_eigenproblems.py``). The targets do not
+    change when samples are held out.
 
     Parameters
     ----------
     components : ndarray of shape (n_held_out, n_components)
         The components of the held-out samples.
     samples : tuple of ndarray of shape (n_held_out,)
-        Their class numbers, groups and weights in training.
+        Encoded labels, groups and training weights of the held-out samples.
     complement
         As for :func:`held_out_residuals`.
     found : Discriminants
@@ -182,33 +182,37 @@ def held_out_components(components, samples, complement, found, criterion):
 
 
 def calibrate(components, held_out, codes, weights, means, priors):
-    r"""Class means and temperature by held-out samples.
+    r"""Estimate the decision means and the temperature on held-out samples.
 
-    The discriminant functions follow the training samples, so that the classes are
-    further apart in training than for new samples, and small classes the most. The
-    decision means :math:`m_k` are the class means of training, shrunk towards zero by
-    the mean change of the components of the class, in the direction of its mean: if
-    nothing changes, as for many samples, the class means of training remain. They are
-    not shrunk if this reduces the accuracy on the training samples by more than 2 %: if
-    X has few distinct rows, a row that is held out differs from the others more than a
-    new sample does, and the priors would outweigh the shrunk means.
-    The temperature T minimizes the weighted log-loss of held-out samples,
+    The discriminant functions overfit the training samples: the classes are further
+    apart in the training samples than in new samples, especially small classes. The
+    decision means :math:`m_k` are the class means of the training samples, shrunk
+    towards zero. The shrinkage of a class is the mean change of its components when
+    samples are held out, in the direction of the class mean. With many samples, the
+    components hardly change, and the means are hardly shrunk.
+
+    The means are not shrunk if shrinkage reduces the training accuracy by more than 2
+    percentage points. This occurs if X has few distinct rows: a held-out row then
+    differs more from the other rows than a new sample would, and the priors would
+    outweigh the shrunk means.
+
+    The temperature T minimizes the weighted log-loss of the held-out samples with
 
     .. math:: \log p(k \mid z) = \big( z^\top m_k - \|m_k\|^2 / 2 + \log \pi_k \big) / T
        + \text{const} .
 
-    It divides the whole score, so that it does not change decisions.
+    T divides the whole score, so it does not change the predicted classes.
 
     Parameters
     ----------
     components, held_out : ndarray of shape (n_samples, n_components)
-        The components of some samples in training, and held out.
+        The components of some samples, as training samples and as held-out samples.
     codes, weights : ndarray of shape (n_samples,)
-        Class numbers and weights.
+        Encoded labels and weights.
     means : ndarray of shape (n_classes, n_components)
-        The class means of training.
+        The class means of the training samples.
     priors : ndarray of shape (n_classes,)
-        The class probabilities.
+        The prior probabilities of the classes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Kernels of samples: parameters, checks and values."""
+"""Kernel functions with parameters, and validation of kernels."""
 
 from dataclasses import dataclass, field, replace
 
@@ -6,15 +6,15 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
-from skgeom.utils.array_api import astype, like, on_host, take, to_numpy
+from skgeom.utils.array_api import astype, like, on_cpu, take, to_numpy
 from skgeom.utils.validation import check_semidefinite, check_symmetric, warn_user
 
 # Kernels that are positive semidefinite for all parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
-# Kernels of inner products, which may be sparse.
+# Kernels that are functions of inner products, and accept sparse samples.
 _OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
-# Kernels of the differences of all features, computed by NumPy: scikit-learn stores all
-# differences at once for other array libraries.
+# Kernels that are functions of differences of features. They are computed with NumPy,
+# because scikit-learn stores all differences at once for other array libraries.
 _OF_DIFFERENCES = {"laplacian", "chi2", "additive_chi2"}
 
 
@@ -33,10 +33,10 @@ class Kernel:
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, a function of two
         matrices, or ``"precomputed"``.
     parameters : dict
-        Its parameters.
+        Parameters of the function.
     center : array of shape (n_features,) or None
-        Subtracted from samples if that does not change the components: otherwise
-        samples far from zero would be rounded.
+        Subtracted from the samples, to reduce rounding errors for samples far from
+        zero. None if this subtraction would change the components.
     """
 
     function: object
@@ -44,9 +44,9 @@ class Kernel:
     center: object = None
 
     def __call__(self, X, Y=None):
-        """Kernel matrix of samples X and Y, or of X with itself.
+        """Kernel matrix of the samples X and Y, or of X and X if Y is None.
 
-        For a precomputed kernel, the columns Y of X, or all.
+        For a precomputed kernel, the columns of X with the indices Y, or all columns.
         """
         if self.precomputed:
             return X if Y is None else take(X, Y, axis=1)
@@ -59,7 +59,7 @@ class Kernel:
             X, Y = X - center, None if Y is None else Y - center
         settings = {"metric": self.function, "filter_params": True, **self.parameters}
         if self.function in _OF_DIFFERENCES:
-            pairs = on_host(X), None if Y is None else on_host(Y)
+            pairs = on_cpu(X), None if Y is None else on_cpu(Y)
             return like(pairwise_kernels(*pairs, **settings), X)
         return pairwise_kernels(X, Y, **settings)
 
@@ -78,12 +78,12 @@ class Kernel:
 
     @property
     def uses_gamma(self):
-        """Whether the kernel is a named one with the parameter gamma."""
+        """Whether the kernel has a name and the parameter gamma."""
         named = isinstance(self.function, str)
         return named and "gamma" in KERNEL_PARAMS.get(self.function, ())
 
     def with_gamma(self, gamma):
-        """The same kernel with a different gamma; None is the kernel's default."""
+        """The same kernel with a different gamma; None is the default of the kernel."""
         if gamma is None or not self.uses_gamma:
             return self
         return replace(self, parameters={**self.parameters, "gamma": gamma})
@@ -94,12 +94,13 @@ class Kernel:
 
 
 def make_kernel(estimator, X, center):
-    """Kernel by the parameters of an estimator, but for gamma.
+    """The kernel with the parameters of an estimator, except gamma.
 
     Parameters
     ----------
     estimator : object
-        With the parameters ``kernel``, ``degree``, ``coef0`` and ``kernel_params``.
+        An estimator with the parameters ``kernel``, ``degree``, ``coef0`` and
+        ``kernel_params``.
     X : array-like of shape (n_samples, n_features)
         The training samples, or some of them.
     center : ndarray of shape (n_features,)
@@ -122,13 +123,13 @@ def make_kernel(estimator, X, center):
         own = name in ("gamma", "degree", "coef0")
         remedy = f"Set the parameter {name} itself" if own else "Remove it"
         raise ValueError(
-            f"kernel_params has the argument {name!r}, but kernel={function!r} is a "
-            f"name, and only a callable kernel uses kernel_params. {remedy}."
+            f"kernel_params contains {name!r}, but only callable kernels use "
+            f"kernel_params, and kernel={function!r} is a name. {remedy}."
         )
     if function == "precomputed":
         _check_precomputed(X)
-    # The kernel "rbf" depends on differences of samples only. For the kernel "linear",
-    # a translation of X is a translation in the feature space, where samples are
+    # The kernel "rbf" depends only on differences of samples. For the kernel "linear",
+    # a translation of X is a translation in the feature space, in which samples are
     # centered.
     parameters = {"degree": estimator.degree, "coef0": estimator.coef0}
     center = None if issparse(X) or function not in ("rbf", "linear") else center
@@ -140,9 +141,9 @@ def _check_callable(kernel, X):
     rows = np.unique([0, last // 2, last])
     samples, expected = take(X, rows), (len(rows), len(rows))
     remedy = (
-        "kernel must be a function of two matrices of samples, (n_samples_X, "
+        "kernel must be a function of two matrices of samples, of shapes (n_samples_X, "
         "n_features) and (n_samples_Y, n_features), that returns their kernel matrix, "
-        "(n_samples_X, n_samples_Y). For a function of two samples, use "
+        "of shape (n_samples_X, n_samples_Y). For a function of two samples, use "
         "sklearn.metrics.pairwise_kernels."
     )
     try:
@@ -168,8 +169,8 @@ def _check_precomputed(X):
     check_symmetric(X, "X, the precomputed kernel,")
     if X.any() and not X.diagonal().any():
         raise ValueError(
-            "X, the precomputed kernel, has a diagonal of zeros, like a matrix of "
-            "distances. A kernel is largest for equal samples: use, for example, "
+            "X, the precomputed kernel, has a zero diagonal, like a matrix of "
+            "distances. Convert distances to a kernel, for example with "
             "np.exp(-gamma * X**2)."
         )
 
@@ -180,16 +181,16 @@ def check_definite(matrix, name, rounding):
         to_numpy(matrix).astype(np.float64, copy=False)[None],
         name,
         kind="kernel matrix of a positive semidefinite kernel",
-        remedy="Use penalty='identity' with solver='eigen' or 'cholesky', which allows "
-        "it, or another kernel",
+        remedy="Use a different kernel, or penalty='identity' with solver='eigen' or "
+        "'cholesky'",
         rounding=rounding,
     )
 
 
 def warn_if_nearly_diagonal(matrix, kernel):
-    """Warn if the kernel of most samples with all others is nearly zero.
+    """Warn if most samples have nearly zero kernel values with all other samples.
 
-    The check uses 200 rows of the matrix.
+    The check uses up to 200 rows of the matrix.
     """
     by_distance = kernel.function in ("rbf", "laplacian", "chi2")
     limit = 0.05 if by_distance else 1e-3
@@ -200,8 +201,8 @@ def warn_if_nearly_diagonal(matrix, kernel):
     others[np.arange(len(rows)), rows] = 0
     if (others.max(axis=1) < limit * own).mean() > 0.5:
         warn_user(
-            "The kernel matrix is nearly diagonal: in most of its rows, all other "
-            f"entries are below {limit:g} of the diagonal one. Use a smaller gamma, "
-            "such as gamma='scale', or scale X, for example with StandardScaler.",
+            "The kernel matrix is nearly diagonal: in most rows, all other entries "
+            f"are below {limit:g} times the diagonal entry. Use a smaller gamma, such "
+            "as gamma='scale', or scale X, for example with StandardScaler.",
             UserWarning,
         )

@@ -1,10 +1,11 @@
 """The Nystroem approximation: landmarks, their features, and the solution.
 
-Landmarks l_1, ..., l_m with the kernel matrix L L^T give each sample the features z(x)
-= L^-1 (k(l_1, x), ..., k(l_m, x)). Their inner products are the kernel of the samples'
-projections onto the span of the landmarks in the feature space. With them, the system
-has the order m and needs first and second moments only. Samples are processed in
-blocks, so that memory does not grow with their number.
+For landmarks l_1, ..., l_m with the kernel matrix L L^T, the features of a sample x are
+z(x) = L^-1 (k(l_1, x), ..., k(l_m, x)). The inner product of two feature vectors is the
+inner product of the projections of the samples onto the span of the landmarks in the
+feature space. The system of these features has the order m and requires only first and
+second moments. Samples are processed in blocks, so the memory does not grow with the
+number of samples.
 """
 
 from functools import partial
@@ -30,25 +31,25 @@ from skgeom._kernel._system import (
 )
 from skgeom._kernel._training_data import BlockedRows
 from skgeom._statistics import ROWS_PER_BLOCK
-from skgeom.utils.array_api import in_double, like, namespace, on_host, take, to_numpy
+from skgeom.utils.array_api import in_double, like, namespace, on_cpu, take, to_numpy
 from skgeom.utils.validation import require_memory
 
-# Largest number of samples for k-means: with all of a million samples, it would take
-# longer than the moments (`bench_kernel_discriminant.py million`).
+# Largest number of samples for k-means. With all samples of a million, k-means would
+# take longer than the moments (`bench_kernel_discriminant.py million`).
 _MANY = 100_000
 
 
 def n_landmarks_of(parameter, n_samples):
     """Number of landmarks, at most the number of samples.
 
-    Raises MemoryError if their kernel matrix needs more memory than there is.
-
-    "auto" is 200 times the fourth root of the number of samples: 2,000 for 10,000, and
-    6,300 for a million, so that the time of the fit grows with the power 3/2.
+    "auto" is 200 times the fourth root of the number of samples: 2,000 landmarks for
+    10,000 samples, and 6,300 landmarks for a million samples. The time of the fit is
+    then proportional to the power 3/2 of the number of samples. Raises MemoryError if
+    the kernel matrix of the landmarks does not fit into memory.
     """
     if parameter == "auto":
         parameter = round(200 * n_samples**0.25)
-    n_landmarks = int(min(parameter, n_samples))  # of int8, products overflow
+    n_landmarks = int(min(parameter, n_samples))  # products of int8 would overflow
     require_memory(
         16 * n_landmarks**2,
         f"The kernel matrix of {n_landmarks} landmarks and its factor",
@@ -58,19 +59,19 @@ def n_landmarks_of(parameter, n_samples):
 
 
 class LandmarkFeatures:
-    """The features z(x) of a set of landmarks, for a kernel of size one.
+    """The features z(x) of a set of landmarks, for a kernel with the maximum one.
 
-    Landmarks that depend on the others, up to rounding, are removed. The factor L is
-    found with pivoting and ends there, so a nearly singular kernel matrix is allowed.
+    Linearly dependent landmarks are removed by the pivoted Cholesky factorization, so
+    the kernel matrix may be nearly singular.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_landmarks, n_landmarks)
         The kernel matrix of the landmarks.
     columns : callable
-        ``columns(X, kept)`` is the kernel matrix of samples and some landmarks.
+        ``columns(X, kept)`` returns the kernel matrix of samples and some landmarks.
     dtype : dtype
-        The precision of the features; the factor is found in double precision.
+        The precision of the features. The factor is computed in double precision.
 
     Attributes
     ----------
@@ -81,12 +82,13 @@ class LandmarkFeatures:
     dtype : dtype
         The precision of the features.
     kernel_max : float
-        The largest value of the kernel among the landmarks, which it is divided by.
+        The largest magnitude of the kernel matrix of the landmarks, by which the kernel
+        is divided.
     """
 
     def __init__(self, matrix, columns, dtype):
-        # Dividing by L enlarges the rounding of the kernel by one over the smallest
-        # pivot. So the factor ends before pivots get as small as rounding.
+        # Division by L amplifies rounding errors by the inverse of the smallest pivot.
+        # The factorization therefore ends before pivots are as small as rounding.
         self.kernel_max = float(check_finite_kernel(matrix)) or 1.0
         factor, pivots = pivoted_cholesky(
             to_numpy(matrix) / self.kernel_max, np.finfo(dtype).eps ** 0.75
@@ -94,15 +96,15 @@ class LandmarkFeatures:
         rank = factor.shape[1]
         if not rank:
             raise ValueError(
-                "The kernel of the landmarks with themselves is zero. Increase "
-                "n_landmarks, or change random_state or the kernel."
+                "The kernel matrix of the landmarks is zero. Increase n_landmarks, or "
+                "change random_state or the kernel."
             )
         self.kept, self.factor = pivots[:rank], factor[:rank]
         self._columns = columns
         self.dtype = np.dtype(dtype)
         self._rounded = self.factor.astype(dtype)
         if namespace(matrix) is not np:
-            # The array API standard has no triangular solution.
+            # The array API standard has no solver for triangular systems.
             inverse = solve_triangular(self.factor, np.eye(rank), lower=True)
             self._rounded = like(inverse.astype(dtype), matrix)
 
@@ -119,12 +121,12 @@ class LandmarkFeatures:
         ).T
 
     def to_coefficients(self, vectors):
-        """Coefficients of the kernels, from coefficients of the features."""
+        """Convert coefficients of the features to coefficients of the kernels."""
         coefficients = solve_triangular(self.factor, vectors, lower=True, trans="T")
         return coefficients / self.kernel_max
 
     def moments(self, data):
-        """Class means of z, and the sum of the weights times z z^T, in one pass."""
+        """Class means of z, and the weighted sum of z z^T, in one pass."""
         X, columns = data.X, (data.codes, data.weights)
         sum_up = partial(self._sums, n_classes=len(data.class_weights))
         blocked = isinstance(X, BlockedRows)
@@ -132,7 +134,7 @@ class LandmarkFeatures:
         return sums / data.class_weights[:, None], moment
 
     def _sums(self, X, codes, weights, n_classes):
-        """Sums of weights times z, over the classes, and times z z^T, over all."""
+        """Weighted sums of z for each class, and the weighted sum of all z z^T."""
         rank = len(self.kept)
         sums, moment = np.zeros((n_classes, rank)), 0.0
         members = np.eye(n_classes, dtype=self.dtype)
@@ -175,16 +177,16 @@ class LandmarkSystem:
         self.same_means = np.linalg.norm(between) <= rounding
         self.root = None
         if identity:
-            # The penalty is on coefficients a of all samples, of which the vector v =
-            # Z^T a is wanted. The smallest such a for v = M x, with M M^T = Z^T Z, the
-            # centered moment, is as long as x. So in the coordinates x the penalty is
-            # the identity.
+            # The penalty is the squared norm of the coefficients a of all samples, but
+            # the unknown is v = Z^T a. With M M^T = Z^T Z, the centered moment, and v =
+            # M x, the smallest a with this v has the norm of x. In the coordinates x,
+            # the penalty is therefore the identity.
             self.root = semidefinite_root(total, 10 * np.finfo(features.dtype).eps)
             total, between = self.root.T @ total @ self.root, self.root.T @ between
         self.total, self.between = total, between
 
     def complement(self, regularization, n_last):
-        """As :meth:`KernelSystem.complement`."""
+        """Like :meth:`KernelSystem.complement`."""
         regularized = self.total.copy()
         penalty = regularization * np.trace(self.total)
         regularized.flat[:: len(regularized) + 1] += penalty
@@ -200,7 +202,7 @@ class LandmarkSystem:
         return complement_of(roots[:, None] * whitened, roots)
 
     def solve_nystroem(self, regularization, criterion, n_components):
-        """Discriminants with coefficients of the landmarks kept."""
+        """Discriminants with coefficients of the landmarks that were kept."""
         if criterion == "between" and self.same_means:
             raise ValueError(ALL_MEANS_EQUAL)
         penalty = regularization * np.trace(self.total)
@@ -220,17 +222,18 @@ class LandmarkSystem:
 
 
 def random_landmarks(n_landmarks, n_samples, random_state):
-    """Numbers of samples, drawn without replacement."""
+    """Indices of samples, drawn without replacement."""
     if n_landmarks >= n_samples:
         return np.arange(n_samples)
     return np.sort(random_state.choice(n_samples, n_landmarks, replace=False))
 
 
 def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
-    """Centers of clusters within each class, in numbers that follow the class sizes.
+    """Centers of clusters within each class.
 
-    Of many samples, some are drawn at random, which are enough to find the clusters.
-    The clusters are found in CPU memory.
+    The number of clusters of a class is proportional to its number of samples. If there
+    are many samples, the clusters are computed from a random subset. The clusters are
+    computed in CPU memory.
     """
     counts = np.bincount(codes)
     edges = np.round(np.cumsum(counts) / counts.sum() * n_landmarks).astype(int)
@@ -241,7 +244,7 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
         if count > enough * size:
             members = random_state.choice(members, enough * size, replace=False)
         drawn.append(np.sort(members))
-    samples, start, centers = on_host(take(X, np.concatenate(drawn))), 0, []
+    samples, start, centers = on_cpu(take(X, np.concatenate(drawn))), 0, []
     for size, rows in zip(sizes, drawn, strict=True):
         points = samples[start : start + len(rows)]
         start += len(rows)

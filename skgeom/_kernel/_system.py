@@ -1,17 +1,19 @@
 r"""The kernel system: the weighted and centered kernel matrix, and its solutions.
 
-The weights w of the samples sum to one, and stand for repeated samples. Equations 5 to
-8 average over samples, and weights enter there: with :math:`D = \operatorname{diag} w`,
-the total scatter matrix is :math:`K^\top (I - 1 w^\top)^\top D (I - 1 w^\top) K`. All
-solvers therefore use the matrix
+The weights w of the samples are frequency weights that sum to one. They replace the
+averages over samples in equations 5 to 8 by weighted averages: with
+:math:`D = \operatorname{diag} w`, the total scatter matrix is
+:math:`K^\top (I - 1 w^\top)^\top D (I - 1 w^\top) K`. All solvers therefore use the
+matrix
 
 .. math:: D^{1/2} (I - 1 w^\top) K (I - w 1^\top) D^{1/2}.
 
-If all weights are 1 / n, it is :math:`C_n K C_n / n`, with the centering of equation
-14. A vector of coefficients for it, times :math:`D^{1/2}`, is one for K.
+If all weights are 1 / n, this matrix is :math:`C_n K C_n / n`, with the centering of
+equation 14. A vector of coefficients for this matrix, multiplied by :math:`D^{1/2}`, is
+a vector of coefficients for K.
 
-The matrix may be an array of a library other than NumPy: then it stays on its device,
-and so do its inverse and all products with it. Vectors with one entry a sample are
+The matrix may be an array of a library other than NumPy. The matrix, its inverse and
+all products with it then remain on its device. Vectors with one entry per sample are
 NumPy arrays.
 """
 
@@ -45,34 +47,35 @@ from skgeom.utils.linalg import signs
 _EPS = np.finfo(np.float64).eps
 
 ALL_SAMPLES_EQUAL = (
-    "All samples are equal to the kernel: its centered matrix is zero. X must have a "
-    "feature that is not constant, gamma must not be too small, nor too large for "
-    "kernel='sigmoid', and the features must not be far from zero compared with their "
-    "standard deviation. Use StandardScaler."
+    "All samples are equal in the feature space of the kernel: the centered kernel "
+    "matrix is zero. Check that the features of X vary. Use StandardScaler, which also "
+    "centers features far from zero, and increase gamma (decrease it for "
+    "kernel='sigmoid')."
 )
 ALL_MEANS_EQUAL = (
-    "The classes have equal means in the feature space of the kernel, so that no "
-    "component separates them. Change the kernel or its parameters."
+    "The classes have equal means in the feature space of the kernel, so no component "
+    "separates the classes. Change the kernel or its parameters."
 )
-# With lighter penalties on the norm of a function, coefficients in the null space of K
-# are rounding that 1 / lambda enlarges: coefficients must be in the range of K. Without
-# a penalty, less of the variance within the classes is rounding. Penalties that are
-# heavier than all scatter by more than its inverse cancel the scatter to rounding.
+# With R = K and a smaller regularization, the coefficients must be restricted to the
+# range of K, because rounding errors in the null space of K are amplified by
+# 1 / lambda. With zero regularization, a smaller fraction of within-class variance is
+# a rounding error. With a regularization above 1 / LIGHT, the scatter is smaller than
+# the rounding errors of the penalty.
 LIGHT = np.sqrt(_EPS)
 
 
 def max_abs(matrix):
-    """Largest magnitude of a matrix, without a copy of it."""
+    """Largest magnitude of the entries of a matrix, without a copy of the matrix."""
     xp = namespace(matrix)
     return max(float(xp.max(matrix)), -float(xp.min(matrix)))
 
 
 def check_finite_kernel(kernel):
-    """Largest magnitude of a kernel matrix; ValueError if it is not finite."""
+    """Largest magnitude of a kernel matrix; raises ValueError for NaN or infinity."""
     largest = max_abs(kernel)
     if not np.isfinite(largest):
         raise ValueError(
-            "The kernel has values that are NaN or infinite. Scale X, or change the "
+            "The kernel matrix contains NaN or infinite values. Scale X, or change the "
             "kernel or its parameters."
         )
     return largest
@@ -80,14 +83,14 @@ def check_finite_kernel(kernel):
 
 @contextmanager
 def explain_singular(regularization):
-    """Turn the error of a factorization into one that names cause and remedy."""
+    """Convert the error of a factorization to a ValueError with cause and remedy."""
     try:
         yield
     except LinAlgError as error:
         raise ValueError(
             "The regularized within-class matrix is singular with regularization="
-            f"{regularization:g}: some functions do not vary within the classes, to "
-            "rounding. Increase regularization, for example to "
+            f"{regularization:g}: the variance of some functions within the classes is "
+            "zero up to rounding. Increase regularization, for example to "
             f"{10 * regularization or 1e-3:g}."
         ) from error
 
@@ -99,14 +102,15 @@ class Discriminants(NamedTuple):
     coefficients: np.ndarray
     offset: np.ndarray
     means: np.ndarray  # of the classes, (n_classes, n_components)
-    penalty: float  # lambda, for weights of sum one
+    penalty: float  # lambda for sample weights that sum to one
 
 
 def discriminants_of(system, ratios, coefficients, offset, means, penalty):
-    """Discriminants of a system, of kernels as they are and with fixed signs.
+    """Discriminants of a system, for the kernel before scaling, and with fixed signs.
 
-    ``means`` are the means of the centered classes. The class whose mean is largest in
-    magnitude has a positive mean; of several that are equal, the last one has.
+    ``means`` are the class means of the centered components. In each component, the
+    class mean of largest magnitude is positive (the last of these means if several have
+    the same magnitude).
     """
     penalty = float(penalty) * system.kernel_max
     if system.identity:
@@ -123,20 +127,19 @@ class KernelSystem:
     Parameters
     ----------
     matrix : array of shape (n_samples, n_samples)
-        The kernel matrix, in double precision where its device has that; it is
-        overwritten.
+        The kernel matrix, in double precision if the device supports it; overwritten.
     data : TrainingData
-        Class numbers and weights of the samples.
+        Encoded labels and weights of the samples.
     identity : bool
-        Whether the penalty is the squared length of the coefficients (R = I). If not,
-        it is the squared norm of the function (R = K).
+        Whether the penalty is the squared norm of the coefficients (R = I). If False,
+        the penalty is the squared norm of the function (R = K).
     definite : bool
         Whether the kernel is known to be positive semidefinite.
     precision : float
         The relative precision of the kernel matrix.
     iterate : bool
-        Whether an iteration may replace the square of the matrix, for a penalty R = I.
-        Then there is no factor for :meth:`complement`.
+        Whether an iterative solution, without the square of the matrix, may be used for
+        R = I. There is then no factor for :meth:`complement`.
     """
 
     def __init__(
@@ -149,8 +152,8 @@ class KernelSystem:
         precision=_EPS,
         iterate=False,
     ):
-        # The system is solved for a kernel of size one, so that no square of a very
-        # large or small one overflows or vanishes.
+        # The kernel is divided by its largest magnitude, so that squares neither
+        # overflow nor underflow.
         self.kernel_max = float(check_finite_kernel(matrix))
         if self.kernel_max < np.finfo(np.float64).tiny:
             raise ValueError(ALL_SAMPLES_EQUAL)
@@ -171,15 +174,16 @@ class KernelSystem:
         centered *= roots / self.kernel_max
         centered *= roots[:, None]
         self.centered = centered
-        # A centered matrix, or class means, are rounding below this part of the kernel.
+        # A centered matrix or class means are zero up to rounding below this fraction
+        # of the kernel.
         self._rounding = max(len(self.codes) * _EPS, precision)
         if max_abs(centered) <= self._rounding * self.weights.max():
             raise ValueError(ALL_SAMPLES_EQUAL)
         levels = class_contrasts(self.class_weights)
         levels = levels / np.sqrt(self.class_weights)[:, None]
         self.indicators = self.root_weights[:, None] * levels[self.codes]
-        # The Cholesky factor of F F^T + lambda I, or on a device its inverse: the array
-        # API standard has no triangular solution.
+        # The Cholesky factor of F F^T + lambda I, or the inverse of this matrix for
+        # arrays of other libraries: the array API standard has no triangular solver.
         self._factor = self._inverse = None
 
     def _times(self, block):
@@ -188,7 +192,7 @@ class KernelSystem:
 
     @cached_property
     def total_trace(self):
-        """Trace of the total scatter matrix where the penalty is the identity."""
+        """Trace of S_t in coordinates in which the penalty matrix is the identity."""
         xp = namespace(self.centered)
         if self.identity:
             return float(xp.tensordot(self.centered, self.centered))
@@ -206,19 +210,20 @@ class KernelSystem:
     def held_out_errors(self, regularizations, groups):
         """Squared errors of ridge regression in groups of held-out samples.
 
-        One decomposition serves all samples and all penalties.
+        All samples and all penalties use the same eigendecomposition.
 
         Parameters
         ----------
         regularizations : ndarray of shape (n_values,)
             The values to compare.
         groups : ndarray of shape (n_samples,)
-            Group numbers.
+            Encoded groups.
 
         Returns
         -------
         errors : ndarray of shape (n_values, n_groups)
-            The weighted sums over the samples of each group, and over the classes.
+            Weighted sums of squared errors over the samples of each group and over the
+            class indicators.
         n_parameters : ndarray of shape (n_values,)
             The traces of the hat matrices.
         """
@@ -239,7 +244,7 @@ class KernelSystem:
     def complement(self, regularization, n_last):
         """Diagonal and blocks of I - H for the last samples, with an intercept.
 
-        A Cholesky factor needs its last block only.
+        With a Cholesky factor, only the last block of the factor is needed.
         """
         roots = self.root_weights[-n_last:]
         penalty = regularization * self.total_trace
@@ -257,13 +262,13 @@ class KernelSystem:
 
     @cached_property
     def _gram_eigenvectors(self):
-        """Eigenvectors of the Gram matrix F F^T of the penalty, and its eigenvalues."""
+        """Eigenvectors and eigenvalues of the Gram matrix F F^T."""
         left, sizes, _ = self._singular_vectors
         return left, sizes**2 if self.identity else sizes
 
     @cached_property
     def _singular_vectors(self):
-        """Singular values of the centered kernel above rounding, and their vectors."""
+        """Singular values above rounding of the centered kernel, with both vectors."""
         if not self.identity:
             self.check_definite()
         sizes, left = eigh(to_numpy(self.centered), driver="evd", check_finite=False)
@@ -275,10 +280,11 @@ class KernelSystem:
     # Solutions.
 
     def solve_eigen(self, regularization, criterion, n_components):
-        """Solve by all eigenvectors of the centered matrix."""
-        # Coefficients are in the span of right singular vectors. Without a penalty, any
-        # coordinates do, and with the penalty R = I, the coefficients themselves. Of
-        # coefficients in the range of K, the penalty does not enlarge the rounding.
+        """Solve with all eigenvectors of the centered matrix."""
+        # Coefficients are in the span of the right singular vectors. Without a penalty,
+        # all coordinates are equivalent. With the penalty R = I, the coordinates are
+        # the coefficients. For coefficients in the range of K, the penalty does not
+        # amplify rounding errors.
         tol = rank_tolerance(1)
         settings = self._settings(regularization, criterion, n_components, tol)
         left, sizes, right = self._singular_vectors
@@ -292,7 +298,7 @@ class KernelSystem:
         return self._discriminants(ratios, coefficients, scores, settings["penalty"])
 
     def solve_cholesky(self, regularization, criterion, n_components):
-        """Solve by one Cholesky factor."""
+        """Solve with one Cholesky factor."""
         if not self.identity and regularization < LIGHT:
             return self.solve_eigen(regularization, criterion, n_components)
         tol = rank_tolerance(regularization)
@@ -316,10 +322,10 @@ class KernelSystem:
         return self._discriminants(ratios, coefficients, scores, penalty)
 
     def _factorize(self, gram, penalty):
-        """Factor G + lambda I; overwrites G where it is an array of NumPy."""
+        """Factor G + lambda I; overwrites G if it is a NumPy array."""
         if namespace(gram) is np:
             gram.flat[:: len(gram) + 1] += penalty
-            # The transpose is in Fortran order, so that LAPACK needs no copy.
+            # The transpose is in Fortran order, so LAPACK needs no copy.
             self._factor, _ = cho_factor(
                 gram.T, lower=True, overwrite_a=True, check_finite=False
             )
@@ -338,7 +344,7 @@ class KernelSystem:
         return to_numpy(self._inverse @ columns).reshape(block.shape)
 
     def _last_of_inverse(self, n_last):
-        """The end of (G + lambda I)^-1: its diagonal, and a function for blocks."""
+        """Last block of (G + lambda I)^-1: its diagonal, and a function for blocks."""
         if self._inverse is not None:
             inverse = to_numpy(self._inverse[-n_last:, -n_last:])
             return inverse.diagonal(), lambda rows: inverse[np.ix_(rows, rows)]
@@ -349,7 +355,7 @@ class KernelSystem:
         return diagonal, lambda rows: root[:, rows].T @ root[:, rows]
 
     def _settings(self, regularization, criterion, n_components, tol):
-        """Arguments of all solvers; ValueError if "between" has no solution."""
+        """Arguments of all solvers; raises ValueError if "between" has no solution."""
         same_means = np.linalg.norm(self._means) <= self._rounding
         if criterion == "between" and same_means:
             raise ValueError(ALL_MEANS_EQUAL)
@@ -366,13 +372,13 @@ class KernelSystem:
         return self._times(self.indicators)
 
     def _discriminants(self, ratios, coefficients, scores, penalty):
-        """Discriminants of the kernel, from discriminants of the centered matrix."""
+        """Discriminants for the kernel, from the solution for the centered matrix."""
         averages = self.root_weights / self.class_weights[self.codes]
         means = np.eye(len(self.class_weights))[self.codes].T @ (
             averages[:, None] * scores
         )
         coefficients = coefficients * (self.root_weights[:, None] / self.kernel_max)
-        # The right factor of the centered matrix, (I - w 1^T), for its vectors.
+        # Apply the centering factor (I - w 1^T) to the coefficients.
         coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
         offset = self.kernel_mean @ coefficients
         return discriminants_of(self, ratios, coefficients, offset, means, penalty)

@@ -1,9 +1,9 @@
-"""Training samples as rows: copies, an order of their own, and blocks of Dask.
+"""Training samples as distinct sorted rows, in memory or in Dask blocks.
 
-The order of the rows of X must not matter, nor whether a sample is repeated or has a
-weight. So the samples of a class that are equal become one, with the sum of their
-weights, and all samples are sorted: by class, and then by the mean and the variance of
-their features, which do not depend on the other samples.
+The results must not depend on the order of the rows of X, and must be equal for
+repeated samples and for samples with weights. Equal samples of a class therefore become
+one sample with the sum of their weights. All samples are sorted by class, and then by
+the mean and the variance of their features, which do not depend on the other samples.
 """
 
 from copy import copy
@@ -25,25 +25,25 @@ _EPS = np.finfo(np.float64).eps
 
 @dataclass
 class RowSummary:
-    """Summaries of each row, and of all rows together."""
+    """Summaries of each row, and of all rows."""
 
     keys: np.ndarray  # equal for equal rows
     means: np.ndarray  # of each row
     variances: np.ndarray  # of each row
     center: np.ndarray  # the weighted mean of the rows
-    scatter: float  # the weighted sum of their squared distances from it
-    weight: float  # the sum of their weights
+    scatter: float  # the weighted sum of squared distances of the rows from center
+    weight: float  # the sum of the weights of the rows
 
     @classmethod
     def of(cls, X, weights):
-        """Summary of samples in memory, dense or sparse, and their weights."""
+        """Summary of dense or sparse samples in memory, with weights."""
         weight, n_features = weights.sum(), X.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             batches = list(gen_batches(X.shape[0], ROWS_PER_BLOCK))
             total = sum(X[batch].T @ weights[batch] for batch in batches)
             center = total / (weight or 1)
             means, variances = _moments_of_rows(X)
-            # The squared distance of a row from the center, by its own moments.
+            # Squared distances of rows from the center, from the moments of the rows.
             squares = n_features * (variances + means**2)
             if issparse(X):
                 squares = squares - 2 * (X @ center) + center @ center
@@ -73,12 +73,12 @@ def gamma_scale(summary):
     """One over the sum of the variances of the features."""
     with np.errstate(over="ignore", invalid="ignore"):
         variance = summary.scatter / summary.weight
-        # Equal rows have a variance of rounding.
+        # The computed variance of equal rows is a rounding error.
         rounding = np.square(10 * _EPS) * (summary.center @ summary.center)
     if not np.isfinite(variance):
         raise ValueError(
-            "The squares of the numbers of X are too large for floating-point "
-            "numbers. Divide X by a common factor, or use StandardScaler."
+            "The values of X are too large: their squares overflow. Divide X by a "
+            "common factor, or use StandardScaler."
         )
     return float(1 / variance) if variance > rounding else 1.0
 
@@ -90,23 +90,23 @@ def _moments_of_rows(X):
 
 
 def distinct_rows(summary, codes, weights, groups=None):
-    """Distinct samples of positive weight, in an order that does not depend on theirs.
+    """Distinct samples of positive weight, in an order independent of the input order.
 
     Parameters
     ----------
     summary : RowSummary
-        Of all samples.
+        Summary of all samples.
     codes, weights : ndarray of shape (n_samples,)
-        Class numbers and weights.
+        Encoded labels and weights.
     groups : ndarray of shape (n_samples,) or None
-        Groups of samples. None makes equal samples one group.
+        Groups of samples. With None, each set of equal samples is one group.
 
     Returns
     -------
     rows : ndarray of shape (n_distinct,)
-        The number of the first sample of each set of copies of one class and group.
+        The index of the first sample of each set of equal samples of a class and group.
     weights, groups : ndarray of shape (n_distinct,)
-        The sum of the weights of the copies, and the numbers of the groups.
+        The sum of the weights of each set, and the encoded groups.
     """
     _, copies = np.unique(summary.keys, return_inverse=True)
     if groups is None:
@@ -126,19 +126,19 @@ def distinct_rows(summary, codes, weights, groups=None):
 class TrainingData:
     """Distinct training samples, with classes, groups and weights."""
 
-    X: object  # array, sparse matrix or BlockedRows; rows and columns if precomputed
-    codes: np.ndarray
+    X: object  # array, sparse matrix or BlockedRows; kernel matrix if precomputed
+    codes: np.ndarray  # encoded labels
     groups: np.ndarray
-    sample_weight: np.ndarray  # of all copies, relative to the largest given
-    weights: np.ndarray  # in training, of sum one
-    class_weights: np.ndarray  # their sums over the classes
-    rows: np.ndarray = None  # indices of the samples in fit
-    selection: np.ndarray = None  # samples of the selection of parameters
-    n_held_out: int = 0  # number of samples of the calibration, which are last
-    total_weight: float = 1.0  # the sum of the weights given
+    sample_weight: np.ndarray  # sum over equal samples, relative to the largest weight
+    weights: np.ndarray  # training weights, which sum to one
+    class_weights: np.ndarray  # sums of the training weights for each class
+    rows: np.ndarray = None  # indices of the samples in the X of fit
+    selection: np.ndarray = None  # indices of the samples for parameter selection
+    n_held_out: int = 0  # number of samples for the calibration, which are last
+    total_weight: float = 1.0  # the sum of the sample weights that were passed
 
     def part(self, rows, precomputed=False):
-        """Some of the samples, with the same weights of the classes."""
+        """A subset of the samples, with the same class weights."""
         X = block(self.X, rows, rows) if precomputed else take(self.X, rows)
         codes, weights = self.codes[rows], self.weights[rows]
         weights = weights * (self.class_weights / np.bincount(codes, weights))[codes]
@@ -153,14 +153,14 @@ class TrainingData:
 
 
 class BlockedRows:
-    """The rows of a Dask array or frame, of which ``X[rows]`` are in memory.
+    """The rows of a Dask array or data frame; ``X[rows]`` reads rows into memory.
 
     Parameters
     ----------
     X : Dask array or Dask data frame
         The samples.
     y, sample_weight : Dask array, Dask series, array-like
-        One value a sample; ``sample_weight`` may be None.
+        One value per sample; ``sample_weight`` may be None.
     dtype : dtype
         The precision of the samples.
 
@@ -169,7 +169,7 @@ class BlockedRows:
     y, sample_weight : ndarray of shape (n_samples,)
         The labels and weights, in memory.
     summary : RowSummary
-        Of all rows.
+        Summary of all rows.
     """
 
     def __init__(self, X, y, sample_weight, dtype):
@@ -197,18 +197,18 @@ class BlockedRows:
         self._cached = np.empty(0, dtype=int), np.empty((0, n_features), self.dtype)
 
     def select(self, rows):
-        """Some of the rows, in a given order; nothing is read."""
+        """Select rows in a given order, without reading them."""
         selected = copy(self)
         selected._rows, selected.shape = self._rows[rows], (len(rows), self.shape[1])
         return selected
 
     def cache(self, rows):
-        """Read some rows into memory, in which ``X[rows]`` then finds them."""
+        """Read some rows into a cache in memory, which ``X[rows]`` then uses."""
         rows = np.unique(rows)
         self._cached = rows, self._read(rows)
 
     def __getitem__(self, rows):
-        """Rows in memory, by their numbers."""
+        """Rows with the given indices, in memory."""
         cached, values = self._cached
         if np.isin(rows, cached).all():
             return values[np.searchsorted(cached, rows)]
@@ -230,14 +230,14 @@ class BlockedRows:
         return values
 
     def total(self, function, *columns):
-        """The sums of the results of a function of blocks, one task a block.
+        """Sum the results of a function over the blocks, with one task per block.
 
         Parameters
         ----------
         function : callable
-            ``function(X, *columns)`` of the rows of a block returns a tuple of arrays.
+            ``function(X, *columns)`` returns a tuple of arrays for the rows of a block.
         *columns : ndarray of shape (n_samples,)
-            Its other arguments; zero for rows that are not selected.
+            The other arguments. For rows that are not selected, zeros are passed.
 
         Returns
         -------
@@ -256,13 +256,13 @@ class BlockedRows:
 
 
 def _read(number, X, y, sample_weight, dtype):
-    """Labels, weights and summary of a block; errors have its number."""
+    """Labels, weights and summary of a block; errors contain the block number."""
     if len(X) == len(y) == 0:
         return (np.empty(0),)
     with naming_block(number):
         X = check_array(X, input_name="X", dtype=dtype)
         y = checked_labels(y, X, whole=False)
-        # scikit-learn raises an error if all weights are zero, as in a block they may.
+        # scikit-learn raises an error if all weights are zero, which a block may have.
         if sample_weight is not None and np.any(sample_weight):
             sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True

@@ -65,7 +65,7 @@ from skgeom.utils.array_api import (
     like,
     move_attributes,
     namespace,
-    on_host,
+    on_cpu,
     precision,
     take,
     to_numpy,
@@ -87,17 +87,18 @@ from skgeom.utils.validation import (
     warn_user,
 )
 
-# Up to this number of samples, "auto" solves exactly: a matrix of 800 MB, and three
-# times the time of landmarks (`bench_kernel_discriminant.py small mnist`).
+# Up to this number of samples, solver="auto" uses an exact solver. At this number, the
+# kernel matrix has 800 MB, and the exact solution takes three times the time of
+# landmarks (`bench_kernel_discriminant.py small mnist`).
 MAX_EXACT = 10_000
-# Held-out samples of the calibration, and samples of the selection of gamma and
-# regularization: with more, they would take longer than the fit of 2,000 samples
-# (`bench_kernel_discriminant.py sizes`).
+# Number of held-out samples of the calibration, and of samples of the selection of
+# gamma and regularization. With more samples, these steps would take longer than the
+# fit of 2,000 samples (`bench_kernel_discriminant.py sizes`).
 _MAX_HELD_OUT = 1000
 _MAX_SELECTION = 500
-# Candidates of regularization, and of gamma relative to "scale", each of which halves
-# the width of the kernel: `bench_kernel_discriminant.py auto` compares the accuracy
-# with that of the best value of a grid.
+# Candidates of regularization, and of gamma relative to "scale". Each candidate of
+# gamma halves the width of the kernel. `bench_kernel_discriminant.py auto` compares the
+# accuracy with the accuracy of the best value of a grid.
 _REGULARIZATIONS = np.logspace(-8, 0, 25)
 _GAMMA_FACTORS = 4.0 ** np.arange(-3, 3)
 
@@ -112,9 +113,10 @@ class KernelDiscriminantAnalysis(
 
     The estimator computes discriminant functions
     :math:`f(x) = \sum_i \alpha_i k(x, x_i)` with a large variance between the classes
-    and a small variance within the classes. With the kernel matrix K, its rows
-    :math:`K^{(y)}` of class y, and centering matrices C, the coefficients of the
-    functions successively maximize
+    and a small variance within the classes. K is the kernel matrix of the n training
+    samples, :math:`K^{(y)}` contains the rows of the :math:`n_y` samples of class y,
+    and :math:`C_n = I - 1 1^\top / n` is the centering matrix. The coefficients
+    :math:`\alpha` of the functions successively maximize
 
     .. math::
 
@@ -122,90 +124,102 @@ class KernelDiscriminantAnalysis(
        S_b = S_t - S_w, \quad S_t = K^\top C_n K, \quad
        S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)},
 
-    or the ratio with :math:`S_t` in place of :math:`S_b` (equation 13 of an unpublished
-    note; see also [1]_ and [2]_). The functions are the components of
-    :meth:`transform`. ``predict`` compares the components of a sample with the class
-    means of the components, as in linear discriminant analysis (LDA). By default, the
-    leave-one-out error selects the width of the kernel and the penalty
-    :math:`\lambda`, and held-out samples calibrate the probabilities, see Notes.
+    or, with ``criterion="total"``, the same ratio with the numerator
+    :math:`\alpha^\top S_t \alpha` (equation 13 of an unpublished note, to which the
+    equation numbers on this page refer; see also [1]_ and [2]_). The penalty
+    :math:`\lambda R` regularizes the functions.
+
+    :meth:`transform` returns the values of the functions, the components. ``predict``
+    compares the components of a sample with the class means of the components, as in
+    linear discriminant analysis (LDA). By default, the width of the kernel and the
+    penalty :math:`\lambda` are selected by leave-one-out errors, and the probabilities
+    are calibrated on held-out samples.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of components, at most ``n_classes - 1``. None keeps all components. The
-        classifier uses these components only. To plot two of them, keep all components
-        and use the leading columns of :meth:`transform`.
+        predictions use only these components. To plot two components, keep all
+        components and plot the first two columns of :meth:`transform`.
     kernel : str or callable, default="rbf"
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
         function of two matrices of samples that returns their kernel matrix, as in
         :class:`sklearn.svm.SVC`, or ``"precomputed"``. For ``"precomputed"``, X is the
-        kernel matrix of the training samples, (n_samples, n_samples), and for
-        prediction the kernel matrix between the new samples and the training samples.
+        kernel matrix of the training samples, of shape (n_samples, n_samples), in
+        :meth:`fit`, and the kernel matrix between the new samples and the training
+        samples in the other methods.
     gamma : float, "auto", "scale" or None, default="auto"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
         selects ``"scale"`` times 1/64, 1/16, 1/4, 1, 4 or 16, together with
-        ``regularization``; with ``regularization=0``, it is ``"scale"``. None is the
-        kernel's own default, ``1 / n_features`` or, for "chi2", 1.
+        ``regularization``. With ``regularization=0``, ``"auto"`` is ``"scale"``. None
+        is the default of the kernel, which is 1 for "chi2" and ``1 / n_features`` for
+        all other kernels.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
-        Constant of the polynomial and the sigmoid kernel.
+        Constant of the polynomial and sigmoid kernels.
     kernel_params : dict or None, default=None
         Arguments of a callable kernel, in addition to the two matrices.
     regularization : float or "auto", default="auto"
-        :math:`\lambda` divided by the trace of :math:`S_t` in coordinates in which R is
-        the identity. The value is therefore comparable across data and scales of the
-        kernel. With the centered kernel matrix K, :math:`\lambda` is
-        ``regularization`` times
-        :math:`\operatorname{tr} K` for ``penalty="kernel"``, and times
-        :math:`\|K\|_F^2` for ``"identity"``; see ``lambda_``. ``"auto"`` selects one of
-        25 values between 1e-8 and 1 (1e-12 and 1 for the identity) by the squared
-        leave-one-out errors of kernel ridge regression onto the classes: among all
-        candidates of ``gamma`` and ``regularization`` within one standard error or 1 %
-        of the smallest error, it selects the candidate with the fewest effective
-        parameters. The errors are computed on at most about 500 samples, or two of each
-        class if there are more than 250 classes. Zero requires ``solver="eigen"`` and a
-        nonsingular :math:`S_w`. The largest value is 6.7e7, for which the scatter is
-        negligible; a larger value would only scale the components.
+        The penalty :math:`\lambda`, relative to the scale of the kernel: with the
+        centered kernel matrix :math:`\tilde K = C_n K C_n`, :math:`\lambda` is
+        ``regularization`` times :math:`\operatorname{tr} \tilde K` for
+        ``penalty="kernel"``, and ``regularization`` times
+        :math:`\|\tilde K\|_F^2` for ``penalty="identity"``. The value is therefore
+        comparable across data sets and kernels.
+
+        ``"auto"`` selects one of 25 values between 1e-8 and 1 (between 1e-12 and 1 for
+        ``penalty="identity"``) by the squared leave-one-out errors of kernel ridge
+        regression onto the class indicators. Of all candidates of ``gamma`` and
+        ``regularization`` whose error is within one standard error or 1 % of the
+        smallest error, the candidate with the fewest effective parameters is selected.
+        The errors are computed on a subsample of about 500 samples, in which each class
+        has at least two samples if it has two distinct samples.
+
+        With 0, the solver must be ``"eigen"``, which ``"auto"`` selects for up to
+        10,000 samples, and :math:`S_w` must be nonsingular. The largest allowed value
+        is 6.7e7, for which the scatter is negligible compared with the penalty.
     penalty : {"identity", "kernel"}, default="kernel"
-        The matrix R: K, or the identity, which allows kernels that are not positive
-        semidefinite.
+        The matrix R: K, or the identity matrix. The identity allows kernels that are
+        not positive semidefinite.
     criterion : {"total", "between"}, default="between"
-        The numerator of the ratio: :math:`S_t` of equation 13, or :math:`S_b`. The
-        criteria are equivalent for ``regularization=0`` only (see the user guide). With
-        "total", the components are uncorrelated on the training samples.
+        The matrix in the numerator of the ratio: :math:`S_t`, as in equation 13, or
+        :math:`S_b`. The two criteria are equivalent only for ``regularization=0`` (see
+        the user guide). With "total", the components are uncorrelated on the training
+        samples.
     solver : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
         ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` computes the same
         components with one Cholesky factor. ``"nystroem"`` approximates the kernel with
-        landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
-        distinct samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"``
-        for more samples, for which the exact solution is several times as slow; see
-        ``solver_``.
+        landmarks; use it for many samples. ``"auto"`` is ``"cholesky"`` for up to
+        10,000 distinct samples (``"eigen"`` if ``regularization`` is 0), and
+        ``"nystroem"`` for more samples, because the exact solution would be several
+        times slower.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks for solver "nystroem". ``"auto"`` is 200 times the fourth
-        root of the number of distinct samples: 2,000 landmarks for 10,000 samples. The
-        number is at most the number of samples. Landmarks are cluster centers in each
-        class, at least one per class. For a precomputed kernel and for sparse samples,
-        whose cluster centers would be dense, landmarks are random samples.
+        Number of landmarks for the solver "nystroem", at most the number of samples.
+        ``"auto"`` is 200 times the fourth root of the number of distinct samples, for
+        example 2,000 landmarks for 10,000 samples. Landmarks are the centers of
+        clusters within each class, with at least one landmark per class. For
+        precomputed kernels and sparse samples, landmarks are random samples.
     temperature : float or "auto", default="auto"
-        The divisor of the scores, see Notes. With ``"auto"``, held-out samples
-        determine the temperature and the class means used in predictions. With a
-        number, predictions use the class means of training: 1 returns the probabilities
-        of LDA in the feature space, which are overconfident if the penalty is small.
+        The divisor T of the class scores in the notes. With ``"auto"``, the temperature
+        and the class means used in predictions are estimated on held-out samples. With
+        a number, predictions use the class means of the training samples. With 1, the
+        probabilities are the probabilities of LDA in the feature space, which are
+        overconfident if the penalty is small.
     priors : None, {"empirical", "uniform"} or array-like, default=None
-        Class probabilities, of shape (n_classes,), which weight the classes in training
-        and prediction. ``"empirical"`` uses the class proportions with
-        ``sample_weight``, and None the proportions with ``sample_weight`` and
-        ``class_weight``. Use ``"uniform"`` if rare classes are as important as frequent
-        classes.
+        Prior probabilities of the classes, which weight the classes in training and
+        prediction. ``"empirical"`` uses the proportions of the classes, weighted with
+        ``sample_weight``. None uses the proportions weighted with ``sample_weight`` and
+        ``class_weight``. An array has the shape (n_classes,). Use ``"uniform"`` if rare
+        classes are as important as frequent classes.
     class_weight : None, "balanced" or dict, default=None
-        Factors of the weights of the samples in training, by class label; 1 for labels
-        that are missing in a dict. With ``"balanced"``, all classes have the same
-        weight. Unless ``priors`` are given, the factors also change the class
-        probabilities in predictions, as sample weights do.
+        Weights of the classes, which multiply the weights of the samples in training.
+        With ``"balanced"``, all classes have the same total weight. Classes that are
+        missing in a dictionary have weight one. Unless ``priors`` is given, the weights
+        also change the prior probabilities in predictions.
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of landmarks.
+        Seed of the landmarks.
     verbose : int, default=0
         If positive, ``fit`` prints one line with the selected values.
 
@@ -214,39 +228,39 @@ class KernelDiscriminantAnalysis(
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     priors_ : ndarray of shape (n_classes,)
-        The class probabilities.
+        Prior probabilities of the classes.
     eigenvalues_ : ndarray of shape (n_components,)
-        The ratios of the components, in descending order.
+        The maximized ratios of the components, in descending order.
     dual_coef_ : ndarray of shape (n_fit, n_components)
         Coefficients of the kernels with the samples in ``X_fit_``, or with all training
-        samples for a precomputed kernel: the transpose of C_n A^T in equation 14.
+        samples for a precomputed kernel (equation 14).
     offset_ : ndarray of shape (n_components,)
         Offsets that are subtracted from the components to center them.
     means_ : ndarray of shape (n_classes, n_components)
-        The class means of the components.
+        The class means of the components of the training samples.
     decision_means_ : ndarray of shape (n_classes, n_components)
-        The class means used in predictions: ``means_``, shrunk towards the center as
-        the components of held-out samples are; or ``means_`` if ``temperature`` is a
-        number.
+        The class means used in predictions. If ``temperature`` is a number, they are
+        equal to ``means_``. Otherwise they are ``means_`` shrunk towards zero, because
+        the classes are closer together in held-out samples than in training samples.
     temperature_ : float
-        The divisor of the scores, T in Notes.
+        The temperature T in the notes.
     regularization_ : float
-        The value of ``regularization`` that was used.
+        The given or selected value of ``regularization``.
     selection_results_ : dict or None
-        The candidates of the selection, one entry each: ``"gamma"`` (None if the kernel
-        has no ``gamma``), ``"regularization"``, ``"error"``, the weighted sum of
-        squared leave-one-out errors, and ``"n_parameters"``, the effective parameters.
-        None if both parameters are given as numbers.
+        Arrays with one entry for each candidate of the selection: ``"gamma"`` (None if
+        the kernel has no ``gamma``); ``"regularization"``; ``"error"``, the weighted
+        sum of the squared leave-one-out errors; and ``"n_parameters"``, the number of
+        effective parameters. None if nothing was selected.
     lambda_ : float
-        The factor :math:`\lambda` of equation 13, in which the scatter matrices are
-        sums over the samples.
+        The penalty :math:`\lambda` in the ratio above, in which the scatter matrices
+        are sums over the samples.
     gamma_ : float or None
-        The value of ``gamma`` that was used; None if the kernel has no ``gamma``, or
-        uses its own default.
+        The given or selected value of ``gamma``. None if the kernel has no ``gamma``,
+        or if the default of the kernel was used.
     solver_ : str
-        The solver that was used: "nystroem" if there are landmarks.
+        The solver that was used.
     n_landmarks_ : int or None
-        The number of linearly independent landmarks; None for an exact solution.
+        The number of linearly independent landmarks; None for the exact solvers.
     X_fit_ : ndarray of shape (n_fit, n_features) or None
         The distinct training samples of positive weight, or the landmarks; None for a
         precomputed kernel.
@@ -258,23 +272,24 @@ class KernelDiscriminantAnalysis(
     See Also
     --------
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Discriminant analysis
-        with a linear kernel.
-    LandmarkKernelPCA : Kernel principal components, for nonlinear filters.
+        with linear functions.
+    LandmarkKernelPCA : Kernel principal components as features for nonlinear filters.
 
     Notes
     -----
-    Components are scaled such that the denominator of the ratio, in terms of
-    covariances, is one: without regularization their within-class variance is one, as
-    in scikit-learn's LDA. ``eigenvalues_`` contains the variances of the class means of
-    the components (with "total", the variances of the components). The sign of each
-    component is chosen so that the class mean of largest magnitude (the last one if
-    several are equal) is positive.
+    The components are scaled such that the denominator of the ratio, computed with
+    covariances instead of scatter matrices, is one. Without regularization, the
+    within-class variance of each component is one, as in scikit-learn's LDA.
+    ``eigenvalues_`` contains the variances of the class means of the components or, for
+    ``criterion="total"``, the variances of the components. The sign of each component
+    is chosen such that the class mean of largest magnitude is positive (the last of
+    these means if several have the same magnitude).
 
-    Sample weights are frequency weights: equal samples are treated as one sample with
-    the sum of their weights, which is held out as a whole. The result does not depend
-    on the order of the samples or on a common factor of the weights.
+    Sample weights are frequency weights. Equal samples are treated as one sample with
+    the sum of their weights, and are held out together. The result does not depend on
+    the order of the samples or on a common factor of the weights.
 
-    With the components z of a sample, the means :math:`m_k` in ``decision_means_``, the
+    With the components z of a sample, the rows :math:`m_k` of ``decision_means_``, the
     temperature T and the priors :math:`\pi_k`, the logarithms of the class posteriors
     are, up to a common term,
 
@@ -283,11 +298,11 @@ class KernelDiscriminantAnalysis(
     The temperature does not change the predicted classes.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
-    dense samples, so samples far from zero do not lose digits.
+    dense samples, which reduces rounding errors for samples far from zero.
 
-    A kernel with negative eigenvalues raises an error, except for
-    ``penalty="identity"`` with an exact solver, for which the scatter matrices are
-    semidefinite nevertheless.
+    Kernel matrices with negative eigenvalues raise an error, except for
+    ``penalty="identity"`` with an exact solver, because the scatter matrices are then
+    positive semidefinite for any kernel.
 
     References
     ----------
@@ -299,7 +314,7 @@ class KernelDiscriminantAnalysis(
 
     Examples
     --------
-    Two concentric rings, which are not linearly separable:
+    Separate two concentric rings, which are not linearly separable:
 
     >>> from sklearn.datasets import make_circles
     >>> from skgeom import KernelDiscriminantAnalysis
@@ -391,19 +406,20 @@ class KernelDiscriminantAnalysis(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples; for a precomputed kernel, their kernel matrix. Not modified.
-            Samples may be sparse for the kernels "linear", "poly", "rbf", "sigmoid" and
-            "cosine". With landmarks, X may be a Dask array or data frame, which is read
-            four times, block by block. If ``"auto"`` selects an exact solver, the Dask
-            data are read into memory.
+            The samples, or the kernel matrix of the samples for
+            ``kernel="precomputed"``; not modified. Samples may be sparse for the
+            kernels "linear", "poly", "rbf", "sigmoid" and "cosine". With the solver
+            "auto" or "nystroem", X may be a Dask array or data frame. It is read block
+            by block, four times, for landmarks, and into memory if "auto" selects an
+            exact solver.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the samples; None weights all samples equally.
         groups : array-like of shape (n_samples,) or None, default=None
-            Groups of samples that are held out together, for the selection of
-            parameters and the calibration, such as the recordings of one subject. With
-            None, each set of equal samples is one group.
+            Labels of groups of samples, such as the recordings of one subject. The
+            samples of a group are held out together in the selection of parameters and
+            in the calibration. With None, each set of equal samples is one group.
 
         Returns
         -------
@@ -413,24 +429,26 @@ class KernelDiscriminantAnalysis(
         Raises
         ------
         ValueError
-            If X, y or groups are malformed, if there is only one class or group, if
-            parameters are selected and each group contains all samples of a class, if
-            ``n_components`` exceeds the number of components, if the kernel is not
-            symmetric, finite or positive semidefinite, if all samples, or all class
-            means, are equal in the feature space of the kernel, or if the regularized
-            within-class matrix is singular.
+            If X, y, ``sample_weight`` or ``groups`` is malformed; if there is only one
+            class or group; if parameters are selected and each group contains all
+            samples of a class; if ``n_components`` exceeds the number of components; if
+            the kernel matrix is not symmetric, has infinite or NaN values or is not
+            positive semidefinite; if all samples or all class means are equal in the
+            feature space of the kernel; or if the regularized within-class matrix is
+            singular.
         MemoryError
             If the kernel matrix does not fit into memory.
         TypeError
-            If X is a Dask array or frame, and ``solver`` is exact; if X is sparse, and
-            the kernel does not accept sparse samples.
+            If X is a Dask array or data frame and ``solver`` is "eigen" or "cholesky"
+            or the kernel is precomputed, or if X is sparse and the kernel does not
+            accept sparse samples.
 
         Warns
         -----
         UserWarning
-            If the selected ``gamma`` is the largest candidate, or ``regularization``
-            the smallest or largest candidate, or if the kernel matrix is nearly
-            diagonal and ``gamma`` is not selected.
+            If the selected ``gamma`` is the largest candidate, if the selected
+            ``regularization`` is the smallest or the largest candidate, or if
+            ``gamma`` is not selected and the kernel matrix is nearly diagonal.
         """
         # Validate.
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
@@ -440,7 +458,8 @@ class KernelDiscriminantAnalysis(
         n_components = self.n_components or len(self.classes_) - 1
         calibrated = self.temperature == "auto"
 
-        # Threads of BLAS would wait for each other longer than small matrices take.
+        # For small matrices, the synchronization of BLAS threads would take longer than
+        # the computation.
         with one_blas_thread(len(data.codes) <= _MAX_HELD_OUT):
             # Select.
             kernel, self.regularization_ = self._select(kernel, data, summary)
@@ -467,7 +486,7 @@ class KernelDiscriminantAnalysis(
         return self
 
     def _validate(self, X, y, sample_weight):
-        """Valid X, class numbers, weights and a summary of rows; sets the classes."""
+        """Validated X, encoded labels, weights and row summary; sets ``classes_``."""
         if is_dask(X):
             if self.kernel == "precomputed" or self.solver in ("eigen", "cholesky"):
                 remedy = "Use solver='nystroem' with samples, not a precomputed kernel"
@@ -481,7 +500,7 @@ class KernelDiscriminantAnalysis(
             X = BlockedRows(X, y, sample_weight, empty.dtype)
             codes, weights, summary = self._encode(X.y), X.sample_weight, X.summary
             if self._chosen_solver(len(codes)) != "nystroem":
-                X = X[np.arange(len(codes))]  # which the exact solver needs in memory
+                X = X[np.arange(len(codes))]  # in memory, for the exact solver
             return X, codes, weights, summary
         check_library(X, self)
         X = validate_data(self, X, **self._accepted(X))
@@ -489,13 +508,13 @@ class KernelDiscriminantAnalysis(
         weights = np.ones(len(codes))
         if sample_weight is not None:
             weights = check_sample_weight(
-                on_host(sample_weight),
+                on_cpu(sample_weight),
                 weights,
                 dtype=np.float64,
                 ensure_non_negative=True,
             )
         relative = weights / (weights.max() or 1.0)
-        return X, codes, weights, RowSummary.of(on_host(X), relative)
+        return X, codes, weights, RowSummary.of(on_cpu(X), relative)
 
     def _accepted(self, X):
         """Types of X that the validation accepts."""
@@ -503,7 +522,7 @@ class KernelDiscriminantAnalysis(
         return {"dtype": float_dtypes(X), "accept_sparse": sparse}
 
     def _encode(self, y):
-        """Class numbers of valid labels; sets the classes."""
+        """Encode valid labels as integers, and set ``classes_``."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
         check_two_classes(self.classes_, type(self).__name__)
@@ -516,9 +535,10 @@ class KernelDiscriminantAnalysis(
         return codes
 
     def _training_data(self, X, codes, sample_weight, groups, summary):
-        """Distinct samples of positive weight; sets the priors.
+        """Distinct samples of positive weight; sets ``priors_``.
 
-        Held-out samples come last, as a Cholesky factor needs them.
+        The held-out samples are last, as the method ``complement`` of a kernel system
+        with a Cholesky factor requires.
         """
         if groups is not None:
             groups = _check_groups(groups, codes)
@@ -555,17 +575,18 @@ class KernelDiscriminantAnalysis(
         )
 
     def _weigh(self, codes, sample_weight):
-        """Training weights of sum one, of samples and classes; and the priors.
+        """Training weights of the samples and of the classes, and the priors.
 
-        The weights of the classes are the priors times ``class_weight``; the weights of
-        the samples add up to them.
+        The weights of the classes are proportional to the priors times
+        ``class_weight``, and add up to one. The weights of the samples of a class add
+        up to the weight of the class.
         """
         sums = np.bincount(codes, sample_weight, minlength=len(self.classes_))
         if not sums.all():
             label = repr(self.classes_.tolist()[sums.argmin()])
             raise ValueError(
-                f"The class {label} of y has no sample of positive weight: remove it, "
-                "or change its sample_weight."
+                f"The class {label} of y has no sample of positive weight. Remove the "
+                "class, or change sample_weight."
             )
         priors = check_priors(self.priors, sums)
         if self.class_weight == "balanced":
@@ -574,7 +595,7 @@ class KernelDiscriminantAnalysis(
             factors = class_factors(self.class_weight, self.classes_)
             class_weights = priors * (factors / factors.max())
             class_weights = class_weights / class_weights.sum()
-        # Without priors, a class of twice the weight is one of twice the samples.
+        # Without given priors, weights of classes act like frequencies of classes.
         priors = class_weights if self.priors is None else priors
         return sample_weight * (class_weights / sums)[codes], class_weights, priors
 
@@ -585,32 +606,32 @@ class KernelDiscriminantAnalysis(
             solver = solver if n_samples <= MAX_EXACT else "nystroem"
         if solver != "eigen" and not self.regularization:
             raise ValueError(
-                f"regularization must be positive with solver={solver!r}; use "
+                f"regularization must be positive with solver={solver!r}. Use "
                 "solver='eigen' for regularization=0."
             )
         return solver
 
     def _selects_gamma(self, kernel):
-        """Whether gamma is selected: for zero regularization, it is "scale"."""
+        """Whether gamma is selected; without regularization, gamma is "scale"."""
         return kernel.uses_gamma and self.gamma == "auto" and self.regularization != 0
 
     def _select(self, kernel, data, summary):
-        """The kernel with its gamma, and the regularization."""
+        """Select gamma and the regularization; returns the kernel with its gamma."""
         rows, self.selection_results_ = data.selection, None
         gammas = [self.gamma]
         if kernel.uses_gamma and isinstance(self.gamma, str):
             factors = _GAMMA_FACTORS if self._selects_gamma(kernel) else np.ones(1)
             gammas = (factors * gamma_scale(summary)).tolist()
-        # The same lambda of equation 13 for all samples as for the selected ones: it
-        # stands for the variance of the noise of ridge regression, which does not grow
-        # with the number of samples. But the trace of K does, and the squared norm of K
-        # with its square.
+        # lambda is the same for all samples and for the subsample of the selection: it
+        # corresponds to the noise variance of ridge regression, which does not depend
+        # on the number of samples. The regularization does, because the trace of K is
+        # proportional to the number, and the squared norm of K to its square.
         power = 2 if self.penalty == "identity" else 1
         ratio = data.sample_weight[rows].sum() / data.sample_weight.sum()
         ratio = float(ratio) ** power
         values = np.array([self.regularization])
         if self.regularization == "auto":
-            # For the identity, the squares of the eigenvalues of K count.
+            # With the identity, the penalty is compared with squared eigenvalues of K.
             exponent = 1.5 if self.penalty == "identity" else 1
             values = ratio * _REGULARIZATIONS**exponent
             if self.solver_ == "nystroem":
@@ -621,7 +642,7 @@ class KernelDiscriminantAnalysis(
         part, errors, n_parameters = data.part(rows, kernel.precomputed), [], []
         with one_blas_thread():
             for each in kernels:
-                system = self._kernel_system(each, part, host=True)
+                system = self._kernel_system(each, part, as_numpy=True)
                 of_kernel = system.held_out_errors(values / ratio, part.groups)
                 errors.extend(of_kernel[0])
                 n_parameters.extend(of_kernel[1])
@@ -634,24 +655,25 @@ class KernelDiscriminantAnalysis(
             "error": errors.sum(axis=1),
             "n_parameters": np.array(n_parameters),
         }
-        # With the smallest gamma, the kernel is nearly linear, as with smaller ones.
+        # No warning for the smallest gamma: the kernel is nearly linear, and would be
+        # similar with a smaller gamma.
         _warn_of_ends("gamma", gammas, i, len(gammas) - 1)
         _warn_of_ends("regularization", values, j, 0, len(values) - 1)
         return kernels[i], float(values[j])
 
     def _system(self, kernel, data):
-        """The system of equations, and the samples of its kernels, or their numbers."""
+        """The system to solve, and the samples (or indices) of its kernel functions."""
         if self.solver_ == "nystroem":
             system, points = self._landmark_system(kernel, data)
             self.n_landmarks_ = points.shape[0]
             return system, points
         self.n_landmarks_ = None
-        host, warn = self.solver_ == "eigen", not self._selects_gamma(kernel)
-        system = self._kernel_system(kernel, data, host, warn)
+        as_numpy, warn = self.solver_ == "eigen", not self._selects_gamma(kernel)
+        system = self._kernel_system(kernel, data, as_numpy, warn)
         return system, None if kernel.precomputed else in_double(data.X)
 
-    def _kernel_system(self, kernel, data, host=False, warn=False):
-        """The kernel system of samples, optionally in CPU memory."""
+    def _kernel_system(self, kernel, data, as_numpy=False, warn=False):
+        """The kernel system of the samples, with NumPy arrays if ``as_numpy``."""
         n_samples = data.X.shape[0]
         require_memory(
             16 * n_samples**2,  # the matrix and its factors
@@ -660,13 +682,13 @@ class KernelDiscriminantAnalysis(
         )
         matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
         if kernel.precomputed:
-            # Rounding may leave two entries that are not equal. LAPACK reads one of
-            # them, and which one depends on the solver.
+            # Symmetric entries may differ by rounding. LAPACK reads only one of them,
+            # and which entry depends on the solver.
             matrix = matrix + matrix.T
             matrix /= 2
         if warn:
             warn_if_nearly_diagonal(matrix, kernel)
-        if host or namespace(matrix) is np:
+        if as_numpy or namespace(matrix) is np:
             matrix = np.require(to_numpy(matrix), np.float64, ["C", "W"])
         return KernelSystem(
             matrix,
@@ -674,8 +696,9 @@ class KernelDiscriminantAnalysis(
             identity=self.penalty == "identity",
             definite=kernel.definite,
             precision=precision(data.X),
-            # The calibration needs a factor. Without it, an iteration takes half of the
-            # time (`bench_kernel_discriminant.py solvers`).
+            # The calibration needs a Cholesky factor. Without the calibration, an
+            # iterative solution takes half of the time
+            # (`bench_kernel_discriminant.py solvers`).
             iterate=self.temperature != "auto" and n_samples > _MAX_HELD_OUT,
         )
 
@@ -711,9 +734,9 @@ class KernelDiscriminantAnalysis(
             raise ValueError(ALL_MEANS_EQUAL)
         if self.n_components is not None and n_found < self.n_components:
             raise ValueError(
-                f"n_components={self.n_components} exceeds the number {n_found} of "
-                "components with a ratio above zero in the feature space of this "
-                f"kernel. Use at most {n_found}, or n_components=None."
+                f"n_components={self.n_components} exceeds the number of components "
+                f"with a positive ratio in the feature space of the kernel, {n_found}. "
+                f"Use at most {n_found}, or n_components=None."
             )
         self._kernel = kernel
         self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
@@ -721,16 +744,17 @@ class KernelDiscriminantAnalysis(
         self.eigenvalues_ = found.eigenvalues
         self.dual_coef_ = found.coefficients
         self.offset_, self.means_ = found.offset, found.means
-        # Weights of samples sum to one in the solvers and are one each in equation 13,
-        # so that its scatter matrices are n_samples times as large. For R = I, another
-        # n_samples is due to the coefficients, which are divided by the root of it.
+        # In the solvers, the weights of the samples sum to one. In equation 13, each
+        # weight is one, so the scatter matrices are larger by the factor n_samples. For
+        # R = I, there is a second factor n_samples, because the coefficients of the
+        # solvers are divided by its square root.
         power = 2 if self.penalty == "identity" else 1
         self.lambda_ = float(found.penalty) * data.total_weight**power
         self.decision_means_ = self.means_
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
     def _calibrate(self, data, points, complement, found):
-        """Set temperature and decision means by held-out samples."""
+        """Estimate ``temperature_`` and ``decision_means_`` on held-out samples."""
         held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights
         codes, groups, weights = (column[held_out] for column in columns)
@@ -752,7 +776,7 @@ class KernelDiscriminantAnalysis(
         self.decision_means_ = like(means, self.means_)
 
     def _set_all_coefficients(self, data, points):
-        """Set coefficients of all columns of a precomputed kernel."""
+        """Expand the coefficients to all columns of a precomputed kernel matrix."""
         used = data.rows if points is None else data.rows[points]
         coefficients = np.zeros((self.n_features_in_, self.dual_coef_.shape[1]))
         coefficients[used] = to_numpy(self.dual_coef_)
@@ -760,7 +784,7 @@ class KernelDiscriminantAnalysis(
 
     @estimator_method
     def transform(self, X):
-        """Compute the discriminant components of samples, equation 14.
+        """Compute the discriminant components of samples (equation 14).
 
         Kernels are computed in blocks of rows, so the additional memory does not grow
         with the number of samples.
@@ -768,8 +792,8 @@ class KernelDiscriminantAnalysis(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples; for a precomputed kernel, their kernel matrix with the training
-            samples.
+            The samples, or the kernel matrix between the samples and the training
+            samples for ``kernel="precomputed"``.
 
         Returns
         -------
@@ -785,14 +809,14 @@ class KernelDiscriminantAnalysis(
             if n_columns != n_samples:
                 raise ValueError(
                     f"X has {n_columns} columns, but for kernel='precomputed' it must "
-                    f"be the kernel matrix of samples and the {n_samples} training "
-                    f"samples, of shape (n_samples, {n_samples})."
+                    f"be the kernel matrix between samples and the {n_samples} "
+                    f"training samples, of shape (n_samples, {n_samples})."
                 )
         X = validate_data(self, X, **self._accepted(X), reset=False)
         return self._project(X, self.X_fit_)
 
     def _project(self, X, points):
-        """The components of valid samples, by their kernels with some points."""
+        """The components of validated samples, from their kernels with ``points``."""
         row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
         rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
         xp, dtype = namespace(X), self.dual_coef_.dtype
@@ -805,10 +829,9 @@ class KernelDiscriminantAnalysis(
         return xp.concat(parts)
 
     def _joint_log_likelihood(self, X):
-        """Logarithms of the posteriors, divided by the temperature, up to a term."""
-        # As in LDA, with a within-class covariance of T times the identity: by the
-        # scaling of the components, it is the identity in training, with the penalty.
-        # |z|^2 is common to all classes.
+        """Logarithms of the posteriors, up to a term that is common to all classes."""
+        # As in LDA: because of the scaling of the components, their within-class
+        # covariance (with the penalty) is the identity. |z|^2 is common to all classes.
         Z, means = self._components(X), self.decision_means_
         xp = namespace(Z)
         scores = astype(Z, means.dtype) @ means.T - xp.sum(means**2, axis=1) / 2
@@ -816,7 +839,7 @@ class KernelDiscriminantAnalysis(
 
     @property
     def _needs_library(self):
-        """Whether a function of the user expects samples of the library of X."""
+        """Whether a callable kernel expects arrays of the library of X."""
         return callable(self.kernel)
 
     @property
@@ -834,35 +857,34 @@ class KernelDiscriminantAnalysis(
 
 
 def _warn_of_ends(name, candidates, selected, *ends):
-    """Warn if a value is selected that is at an end of the candidates."""
+    """Warn if the selected value is one of the given ends of the candidates."""
     if len(candidates) > 1 and selected in ends:
         end = "largest" if selected else "smallest"
         warn_user(
             f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
-            f"{len(candidates)} candidates: a better value may be outside. Scale the "
-            f"features, for example with StandardScaler, or compare values of {name} "
-            "by cross-validation, for example with GridSearchCV.",
+            f"{len(candidates)} candidates, so a better value may be outside of their "
+            "range. Scale the features, for example with StandardScaler, or compare "
+            f"values of {name} with GridSearchCV.",
             UserWarning,
         )
 
 
 def _comparable_groups(part):
-    """Which groups have a sample whose class remains in training without the group."""
+    """Which groups can be held out without removing all samples of a class."""
     remain = classes_remain(part.codes, part.groups, part.weights, part.class_weights)
     compared = np.bincount(part.groups, ~remain) == 0
     if not compared.any():
         raise ValueError(
-            "gamma and regularization cannot be selected by leave-one-out errors: "
-            "each group contains all samples of a class, so no training sample of the "
-            "class remains. Set both to numbers, or use more distinct samples, or "
-            "groups that share classes."
+            "gamma and regularization cannot be selected by leave-one-out errors, "
+            "because each group contains all samples of a class. Set both parameters "
+            "to numbers, use more distinct samples, or use groups that share classes."
         )
     return compared
 
 
 def _check_groups(groups, codes):
-    """Valid groups of samples, as an array."""
-    groups = np.asarray(on_host(groups.compute() if is_dask(groups) else groups))
+    """Validated group labels, as an array."""
+    groups = np.asarray(on_cpu(groups.compute() if is_dask(groups) else groups))
     with naming("groups"):
         groups = column_or_1d(groups)
         assert_all_finite(groups, input_name="groups")
@@ -870,7 +892,7 @@ def _check_groups(groups, codes):
         n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise ValueError(
-            "groups has one group only, so no training samples remain without it. "
-            "Use at least two groups, or groups=None."
+            "groups contains only one group, so no training samples remain if it is "
+            "held out. Use at least two groups, or groups=None."
         )
     return groups

@@ -1,4 +1,4 @@
-"""Kernel principal components of many samples, by landmarks."""
+"""Kernel principal components of many samples, approximated with landmarks."""
 
 from numbers import Integral, Real
 
@@ -25,39 +25,43 @@ from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_dat
 from skgeom.utils.linalg import signs
 from skgeom.utils.validation import check_array, checked_labels
 
-# The axes are computed from at least this many samples: they need not be exact. For
-# 30,000 images of MNIST (`bench_kernel_features.py`), the fit is 1.5 times as fast.
+# Minimum number of samples from which the principal axes are computed. With this number
+# instead of all 30,000 images of MNIST, the fit is 1.5 times as fast
+# (`bench_kernel_features.py`).
 _LEAST_SAMPLES = 5000
 
 
 class LandmarkKernelPCA(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    r"""Kernel principal components by landmarks: features for nonlinear filters.
+    r"""Kernel principal components with landmarks, as features for nonlinear filters.
 
-    A kernel k is the inner product of samples in a feature space. The features are the
-    leading principal components in the span of landmarks :math:`l_1, \dots, l_q`,
+    A kernel k is the inner product of samples in a feature space. The features z(x) of
+    a sample x are the leading principal components in the span of the landmarks
+    :math:`l_1, \dots, l_q` in the feature space,
 
     .. math:: z(x) = A^\top \big( L^{-1} (k(l_1, x), \dots, k(l_q, x))^\top - \mu \big)
 
     where :math:`L L^\top` is the kernel matrix of the landmarks. The mean :math:`\mu`
-    and the covariance of the vectors :math:`L^{-1} (k(l_1, x), \dots)^\top` are
-    computed from the samples, and the columns of A are the leading eigenvectors of this
-    covariance [1]_ [2]_. The coordinates are orthonormal: a filter of unit norm on z is
-    a function of unit norm in the feature space. :class:`~skgeom.SQFA` and
-    :class:`~skgeom.AMAGauss` on these features therefore learn nonlinear filters.
-    Unlike :class:`sklearn.decomposition.KernelPCA`, the estimator never computes the
-    kernel matrix of all samples.
+    and the covariance of the vectors
+    :math:`L^{-1} (k(l_1, x), \dots, k(l_q, x))^\top` are computed from the samples. The
+    columns of A are the leading eigenvectors of this covariance [1]_ [2]_. The
+    principal axes are orthonormal: a filter of unit norm for z is a function of unit
+    norm in the feature space.
+
+    Use :class:`~skgeom.SQFA` or :class:`~skgeom.AMAGauss` with these features to learn
+    nonlinear filters. Unlike :class:`sklearn.decomposition.KernelPCA`,
+    LandmarkKernelPCA never computes the kernel matrix of all samples.
 
     Parameters
     ----------
     n_components : int or None, default=500
-        Number of components. None, or a number larger than the number of independent
-        landmarks, keeps all components.
+        Number of components, at most the number of linearly independent landmarks; a
+        larger number is reduced. None keeps all components.
     n_landmarks : int or "auto", default="auto"
         Number of landmarks, at most the number of samples. More landmarks approximate
-        the kernel better. ``"auto"`` is 200 times the fourth root of the number of
-        samples.
+        the kernel more precisely. ``"auto"`` is 200 times the fourth root of the number
+        of samples, for example 2,000 landmarks for 10,000 samples.
     kernel : str or callable, default="rbf"
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
         positive semidefinite function of two matrices of samples that returns their
@@ -65,22 +69,24 @@ class LandmarkKernelPCA(
     gamma : float, "scale" or None, default="scale"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features. None is the
-        kernel's own default.
+        default of the kernel, which is 1 for "chi2" and ``1 / n_features`` for all
+        other kernels.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
-        Constant of the polynomial and the sigmoid kernel.
+        Constant of the polynomial and sigmoid kernels.
     kernel_params : dict or None, default=None
         Arguments of a callable kernel, in addition to the two matrices.
     random_state : int, RandomState instance or None, default=None
-        Seed of the landmarks and of the samples that determine the axes.
+        Seed of the landmarks, and of the random samples from which the principal axes
+        are computed.
 
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks: cluster centers, within each class if labels are given. The
-        number of landmarks of a class grows with its size. Linearly dependent landmarks
-        are removed.
+        The landmarks, which are the centers of clusters. If y is given, the clusters
+        are computed within each class, and the number of landmarks of a class is
+        proportional to its number of samples. Linearly dependent landmarks are removed.
     dual_coef_ : ndarray of shape (n_landmarks, n_components)
         Coefficients of the kernels with the landmarks.
     offset_ : ndarray of shape (n_components,)
@@ -88,8 +94,8 @@ class LandmarkKernelPCA(
     eigenvalues_ : ndarray of shape (n_components,)
         Variances of the components, in descending order.
     gamma_ : float or None
-        The value of ``gamma`` that was used; None if the kernel has no ``gamma``, or
-        uses its own default.
+        The value of ``gamma`` that was used. None if the kernel has no ``gamma``, or if
+        the default of the kernel was used.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -97,14 +103,15 @@ class LandmarkKernelPCA(
 
     See Also
     --------
-    KernelDiscriminantAnalysis : At most ``n_classes - 1`` discriminants in the feature
-        space.
-    sklearn.kernel_approximation.Nystroem : Kernel features of random landmarks.
+    KernelDiscriminantAnalysis : Learns at most ``n_classes - 1`` discriminant functions
+        in the feature space.
+    sklearn.kernel_approximation.Nystroem : Kernel features with random landmarks.
 
     Notes
     -----
-    Approximate axes suffice, so the axes are computed from random samples: as many as
-    landmarks, but at least 5,000, or all samples if fewer exist.
+    The mean and the principal axes are computed from a random subset of the samples,
+    because approximate axes are sufficient. The subset contains as many samples as
+    there are landmarks, but at least 5,000 samples, or all samples if there are fewer.
 
     References
     ----------
@@ -115,7 +122,8 @@ class LandmarkKernelPCA(
 
     Examples
     --------
-    Two concentric rings, which no quadratic function of one linear feature separates:
+    Separate two concentric rings. Quadratic functions of one linear feature cannot
+    separate the rings, but quadratic functions of one nonlinear feature can:
 
     >>> from sklearn.datasets import make_circles
     >>> from sklearn.pipeline import make_pipeline
@@ -179,8 +187,8 @@ class LandmarkKernelPCA(
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,), default=None
-            Class labels of the samples. If given, landmarks are chosen within each
-            class.
+            Class labels of the samples. If given, the landmarks are computed within
+            each class.
 
         Returns
         -------
@@ -190,7 +198,12 @@ class LandmarkKernelPCA(
         Raises
         ------
         ValueError
-            If X or y is malformed, or if the kernel is zero or not finite.
+            If X or y is malformed, or if the kernel matrix of the landmarks is zero or
+            contains infinite or NaN values.
+        TypeError
+            If X is a Dask array or data frame.
+        MemoryError
+            If the kernel matrix of the landmarks does not fit into memory.
 
         Warns
         -----
@@ -263,18 +276,19 @@ class LandmarkKernelPCA(
         return Z
 
     def preimages(self, filters):
-        r"""Compute the inputs at which functions of the feature space are largest.
+        r"""Compute inputs that maximize the outputs of filters on the components.
 
-        For a filter w on the components, the preimage is the input x with the largest
-        :math:`w^\top z(x)`. For the kernel "rbf", it is computed by the iteration
-        below, with the coefficients :math:`\alpha_l` of the kernels,
+        For a filter w, the preimage is an input x at which the output
+        :math:`w^\top z(x)` has a local maximum. The method requires the kernel "rbf".
+        It starts from the landmark with the largest output and iterates (S. Mika and
+        others, "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999)
 
         .. math:: x \leftarrow \frac{\sum_l \alpha_l \, k(l, x) \, l}
            {\sum_l \alpha_l \, k(l, x)}
 
-        starting from the landmark with the largest value (S. Mika and others, "Kernel
-        PCA and de-noising in feature spaces", NIPS 11, 1999). The preimages of
-        ``-filters`` are the inputs with the smallest values.
+        where the sums are over the landmarks l, and :math:`\alpha_l` are the
+        coefficients of the output, ``dual_coef_ @ w``. Pass ``-filters`` to compute
+        inputs that minimize the outputs.
 
         Parameters
         ----------
@@ -284,7 +298,7 @@ class LandmarkKernelPCA(
         Returns
         -------
         ndarray of shape (n_filters, n_features)
-            A local maximum for each filter.
+            The preimage of each filter.
 
         Raises
         ------
@@ -295,7 +309,7 @@ class LandmarkKernelPCA(
         check_is_fitted(self)
         if self._kernel.function != "rbf":
             raise ValueError(
-                "Preimages are found for kernel='rbf' only, not "
+                "Preimages can be computed only for kernel='rbf', not for "
                 f"{self._kernel.function!r}."
             )
         filters = check_array(filters, dtype=np.float64, input_name="filters")
@@ -315,7 +329,7 @@ class LandmarkKernelPCA(
         )
 
     def _ascent(self, x, landmarks, coefficients):
-        """The iteration of preimages, halving steps that do not rise."""
+        """The iteration of preimages; halves steps that do not increase the output."""
 
         def terms(x):
             return coefficients * self._kernel(x[None], landmarks)[0]
@@ -324,7 +338,7 @@ class LandmarkKernelPCA(
         value, step = weights.sum(), 1.0
         tol = 1e-8 * max(abs(value), np.finfo(float).tiny)
         while step > 1e-3:
-            # The gradient, in units of the fixed point where the sum is positive.
+            # The step to the fixed point, which is parallel to the gradient.
             change = (weights @ landmarks) / weights.sum() - x if value > 0 else 0 * x
             trial = terms(x + step * change)
             if trial.sum() > value + tol:

@@ -40,7 +40,7 @@ from skgeom.utils.array_api import (
     linear_algebra,
     move_attributes,
     namespace,
-    on_host,
+    on_cpu,
     to_numpy,
 )
 from skgeom.utils.estimator import (
@@ -147,7 +147,7 @@ def _clusters(metric, Z, weights, count, rng):
     with warnings.catch_warnings():  # of fewer distinct samples than clusters
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(count, n_init=4, random_state=rng).fit(
-            on_host(vectors), sample_weight=to_numpy(weights)
+            on_cpu(vectors), sample_weight=to_numpy(weights)
         )
     means = []
     for cluster in range(count):

@@ -149,13 +149,13 @@ def mean_affine_invariant(matrices, weights=None):
                 f"weights must hold one number for each of the {matrices.shape[0]} "
                 f"matrices, got shape {tuple(weights.shape)}."
             )
-        host = to_numpy(weights)
-        if not (np.isfinite(host).all() and (host >= 0).all() and host.any()):
+        values = to_numpy(weights)
+        if not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
             raise ValueError(
                 "weights must be finite and not negative, and one of them positive, "
-                f"got {host}."
+                f"got {values}."
             )
-        weights = weights / float(host.max())  # sums may overflow
+        weights = weights / float(values.max())  # sums may overflow
     return affine_invariant_mean(matrices, weights)
 
 

@@ -1,4 +1,4 @@
-"""Optimization on matrix manifolds; only this folder imports pymanopt."""
+"""Optimization on matrix manifolds."""
 
 from skgeom.optim._coarse_to_fine import growing_rows as growing_rows
 from skgeom.optim._coarse_to_fine import (

@@ -1,15 +1,17 @@
-"""Stochastic descent on a manifold, batch by batch, for objectives of many samples."""
+"""Stochastic gradient descent on a manifold, for objectives of many samples."""
 
 import numpy as np
 
 from skgeom.optim._minimize import MinimizeResult, StartError
 
-# Length of the first steps, as a fraction of the typical distance between points
-# (within .2 % of the optimum in tests/optim/test_batches.py).
+# Length of the first steps, as a fraction of the typical distance between points (the
+# result is within 0.2 % of the optimum in tests/optim/test_batches.py).
 _FIRST_STEP = 0.01
-# A round is an epoch, or at least this many steps. The steps are halved when a round is
-# not better than the best one by this fraction. After that many halvings the search
-# ends (within .2 % of the optimum in tests/optim/test_batches.py).
+# A round consists of full epochs with at least _STEPS_PER_ROUND steps in total. The
+# step length is halved if the mean cost of a round is not lower than the lowest mean
+# cost of earlier rounds by the fraction _LEAST_FALL. The optimization ends after
+# _MAX_HALVINGS halvings (the result is within 0.2 % of the optimum in
+# tests/optim/test_batches.py).
 _STEPS_PER_ROUND = 20
 _LEAST_FALL = 1e-4
 _MAX_HALVINGS = 8
@@ -26,12 +28,12 @@ def minimize_in_batches(
     max_iter,
     callback=None,
 ):
-    """Minimize the mean of a cost over samples, a batch of them at a time.
+    """Minimize the mean of a cost over samples by stochastic gradient descent.
 
-    Each step follows the gradient of a batch, relative to the mean size of all
-    gradients so far (a Riemannian form of Adagrad, after Becigneul and Ganea, 2019).
-    The factor of its length is halved whenever the mean cost of the batches
-    no longer falls.
+    Each step follows the gradient of a batch, divided by the root mean square norm of
+    all gradients so far (a Riemannian form of Adagrad, after Becigneul and Ganea,
+    2019). The factor of the step length is halved whenever the mean cost of the batches
+    no longer decreases.
 
     Parameters
     ----------
@@ -41,15 +43,16 @@ def minimize_in_batches(
     n_samples : int
         The number of samples.
     manifold : Submanifold
-        Where to search.
+        The manifold.
     start : point of the manifold
-        Where to begin; not modified.
+        The initial point; not modified.
     batch_size : int
-        Number of samples of each step; the last batch of an epoch may be larger.
+        Minimum number of samples of a batch, unless all samples are fewer. The samples
+        are split into batches of nearly equal size.
     rng : RandomState
-        Shuffles the samples.
+        Random numbers that shuffle the samples.
     max_iter : int
-        Largest number of epochs.
+        Maximum number of epochs.
     callback : callable, default=None
         Called as ``callback(point, cost)`` after each epoch with its mean cost; the
         optimization stops if it returns True.
@@ -57,12 +60,13 @@ def minimize_in_batches(
     Returns
     -------
     MinimizeResult
-        The end point, with the cost of all samples, and epochs as iterations.
+        The last point, with the cost of all samples; ``n_iter`` is the number of
+        epochs.
 
     Raises
     ------
     StartError
-        If the objective is not finite at the start or on the way.
+        If the cost or a gradient is infinite or NaN at any point.
     """
     n_batches = max(n_samples // batch_size, 1)
     step = _FIRST_STEP * manifold.typical_dist

@@ -1,14 +1,16 @@
 """Maximize an objective of filters in stages, from coarse to fine.
 
-An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
-leading principal axes it reads c k^2 numbers only, so that starts are compared and most
-iterations are made there; the whole space follows.
+With c classes, an evaluation of the objective of m filters of n features reads c n^2
+numbers. In the span of the k leading principal axes, an evaluation reads only c k^2
+numbers. The initializations are therefore compared in this subspace, and most
+iterations take place there. The last iterations take place in the space of all
+features.
 
-Many samples, or pairs of classes, are another dimension. The filters that are best for
-p of them lose a part of the objective that falls with 1 / p. So most iterations are
-made on a small subset, which then grows (after Byrd, Chin, Nocedal and Wu, "Sample size
-selection in optimization methods for machine learning", Mathematical Programming 134,
-2012).
+The cost of an evaluation also depends on the number of terms of the objective: samples
+or pairs of classes. The optimal filters for a subset of p terms lose a part of the
+complete objective that is proportional to 1 / p. Most iterations therefore use a small
+subset, which then grows (after Byrd, Chin, Nocedal and Wu, "Sample size selection in
+optimization methods for machine learning", Mathematical Programming 134, 2012).
 """
 
 from contextlib import suppress
@@ -22,19 +24,20 @@ from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._manifolds import filter_manifold
 from skgeom.optim._minimize import StartError, minimize
 
-# How closely all starts are optimized before the best one is chosen: on digits and on
-# the statistics of MNIST, a full optimization chooses the same start
-# (benchmarks/bench_sqfa.py).
+# Tolerance of the optimization from each start before the best start is selected. With
+# a full optimization, the same start is selected on digits and on the statistics of
+# MNIST (benchmarks/bench_sqfa.py).
 _SCREENING_TOL = 1e-3
-# The least tolerance in the subspace, if the whole space follows, and for subsets that
-# are not the whole objective: the last digits of the optimum would be wasted. What such
-# a subset may lose of the objective, relatively, is five times as much
+# Minimum tolerance of stages whose result is refined later: in the subspace, if the
+# space of all features follows, and with subsets of the terms. If the last subset does
+# not contain all terms, its filters may lose five times this fraction of the objective
 # (benchmarks/bench_many_classes.py).
 _STAGE_TOL = 1e-4
 
-# Samples of the first part of many samples, in all and for each entry of the filters: a
-# part that is too small would have an optimum of its own (digit images, AMAGauss). Each
-# part is four times as large as the one before (benchmarks/bench_growth.py).
+# Minimum number of samples of the first subset, in total and for each entry of the
+# filters: the optimum of a smaller subset would differ too much (AMAGauss on images of
+# digits). Each subset is four times as large as the previous one
+# (benchmarks/bench_growth.py).
 _LEAST_SAMPLES, _SAMPLES_PER_ENTRY = 16_000, 200
 
 
@@ -57,65 +60,70 @@ def maximize_coarse_to_fine(
 ):
     """Maximize an objective over constrained filters, from several starts.
 
-    If the objective has subsets, the subset grows until its filters lose at most
-    ``tol``, relatively, or until it is the last one; if the last subset is not the
-    whole objective, they may lose .0005. The loss is estimated from the gain of the
-    latest growth: four times as many terms reduce the loss to a quarter, so that the
-    remaining loss is a third of the gain.
+    If the objective has subsets, the optimization continues with larger and larger
+    subsets until the estimated loss of the filters, relative to the objective, is at
+    most ``tol``, or until the last subset. If the last subset does not contain all
+    terms, the tolerance of the loss is at least 0.0005. The loss is estimated from the
+    gain of the latest growth: four times as many terms reduce the loss to a quarter, so
+    the remaining loss is a third of the gain.
 
     Parameters
     ----------
     objective : skgeom.objectives.Objective
         The objective of filters of shape (n, m).
     starts : list of ndarray of shape (k, m)
-        Points of the constraint to start from, in the coordinates of the basis.
+        Initial filters that satisfy the constraint, in the coordinates of the basis.
     basis : ndarray of shape (n, k)
-        Columns that span the small subspace. They must be orthonormal, unless the
-        objective depends on the span of the filters only.
+        Columns that span the subspace. They must be orthonormal, unless the objective
+        depends on the span of the filters only.
     in_basis : bool
-        Whether the best filters lie in the subspace, so that no refinement in the
-        whole space is needed.
+        Whether the best filters are in the subspace, so that no refinement in the space
+        of all features is needed.
     constraint : {"unit-norm", "orthonormal"}
         A key of ``CONSTRAINTS``.
     fixed : ndarray of shape (N, p), default=None
-        The first filters of the objective, which are fixed. If N > n, the others have
-        zeros above their n rows.
+        The first filters of the objective, which are fixed. If N > n, the optimized
+        filters have zeros in the first N - n rows.
     metric : ndarray of shape (n, n), default=None
         If given, filters of unit norm are optimized up to rotations, with this metric
-        (:class:`RotationQuotient`), by the optimizer "lbfgs". The objective must not
-        change when filters are rotated, ``f @ r``.
+        (:class:`RotationQuotient`). It is used only with the optimizer "lbfgs". The
+        objective must be the same for filters ``f`` and ``f @ r`` with any rotation
+        ``r``.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
         As for :func:`minimize`.
     max_iter : int, default=500
-        Largest number of iterations of each stage.
+        Maximum number of iterations of each stage.
     tol : float, default=1e-6
         Relative tolerance, as for :func:`minimize`.
     batches : (int, RandomState), default=None
-        If given, the size and the source of the batches of samples of the objective
-        that :func:`minimize_in_batches` uses instead of the optimizer.
+        If given, :func:`minimize_in_batches` replaces the optimizer, with this batch
+        size and this source of random numbers.
     callback : callable, default=None
-        Called as ``callback(stage, filters, value)`` after each iteration, where
-        filters has shape (n, m) and stage is the name of the stage: "start 1" and so
-        on, or "search" if there is one start only, "best start" for the refinement in
-        the subspace, and "all features" for that in the whole space, after the size of
-        the subset, if any. A stage ends if it returns True.
+        Called as ``callback(stage, filters, value)`` after each iteration, with filters
+        of shape (n, m). The name of the stage is "start 1", "start 2" and so on
+        ("search" for a single start), "best start" for the refinement in the subspace,
+        or "all features" for the refinement in the space of all features. The size of a
+        subset precedes this name. The stage ends if the callback returns True.
     random_state : int, RandomState instance or None, default=None
-        Draws the subsets.
+        Seed of the random subsets.
     subsets : list, default=None
-        The subsets, instead of ``objective.growing_subsets``.
+        The subsets. If None, ``objective.growing_subsets`` draws them.
 
     Returns
     -------
     MinimizeResult
-        The filters, of shape (n, m), with the *negative* objective as the cost; counts
-        include the chosen start and all stages after it.
+        The filters, of shape (n, m); the cost is the *negative* objective. The numbers
+        of iterations and evaluations include the stage of the selected start and all
+        later stages.
     list of float
-        The value that each start reached, on the first subset, when one was chosen.
+        The value that each start reached on the first subset before the best start was
+        selected.
 
     Raises
     ------
     ValueError
-        If the objective is not finite at any start; other starts are ignored.
+        If the objective is infinite or NaN at all starts. If it is finite at some
+        starts, the other starts are ignored.
     """
     fixed = np.empty((len(basis), 0)) if fixed is None else fixed
     run, by_lbfgs = None, optimizer == "lbfgs" and batches is None
@@ -173,9 +181,9 @@ def maximize_coarse_to_fine(
 
 
 def _best_start(ascend, starts, label, tol):
-    """Optimize from several starts, loosely, and then from the best one.
+    """Optimize from each start with a large tolerance, then continue with the best one.
 
-    Returns the result, and the value that each start reached.
+    Returns the result, and the value that each start reached before the selection.
     """
     several = len(starts) > 1
     loose = max(tol, _SCREENING_TOL) if several else tol
@@ -192,13 +200,13 @@ def _best_start(ascend, starts, label, tol):
     best = min(runs, key=attrgetter("cost"))
     values = [-run.cost for run in runs]
     if tol < loose:
-        with suppress(StartError):  # by rounding; it was finite before
+        with suppress(StartError):  # raised if rounding makes the objective infinite
             best = ascend(label + "best start", best.point, tol, before=best)
     return best, values
 
 
 def _beside(fixed, filters):
-    """All filters of an objective: fixed ones, then optimized ones."""
+    """All filters of an objective: the fixed filters, then the optimized filters."""
     n_more = len(fixed) - len(filters)
     if n_more:
         filters = np.vstack([np.zeros((n_more, filters.shape[1])), filters])
@@ -206,9 +214,9 @@ def _beside(fixed, filters):
 
 
 def growing_rows(n_samples, n_entries):
-    """Parts of many samples, each of the next one, to all of them; none of few samples.
+    """Nested subsets of the samples, up to all samples; none if the samples are few.
 
-    The parts are random, but always the same.
+    The subsets are random with a fixed seed.
     """
     sizes = [max(_LEAST_SAMPLES, _SAMPLES_PER_ENTRY * n_entries)]
     while 4 * sizes[-1] <= n_samples:
@@ -219,7 +227,7 @@ def growing_rows(n_samples, n_entries):
 
 
 def prefixed(label, callback):
-    """The callback of a part of an optimization: a label before its stages."""
+    """A callback that adds a label before the name of each stage."""
     if callback is None:
         return None
     return lambda stage, *report: callback(f"{label}, {stage}", *report)
@@ -240,17 +248,17 @@ def _ascend(
     callback,
     before=None,
 ):
-    """Optimize from given filters; the point of the result are filters, too.
+    """Optimize filters from a start; the point of the result is an array of filters.
 
-    The filters are in the coordinates of the basis, if that is not None. Counts
-    include the counts of the result ``before``.
+    The filters are in the coordinates of the basis, if it is given. The numbers of
+    iterations and evaluations include those of the earlier result ``before``.
     """
 
     def cost(point, rows=None):
         filters = manifold.filters_of(point)
         part = objective if rows is None else objective.subset(rows)
         value, gradient = part(_beside(fixed, filters))
-        # With respect to the filters; ``manifold`` converts it to the point.
+        # The gradient with respect to the filters; the manifold converts it.
         return -value, -gradient[len(gradient) - len(filters) :, fixed.shape[1] :]
 
     def report(point, cost):

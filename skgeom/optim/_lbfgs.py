@@ -1,10 +1,11 @@
 """Limited-memory BFGS on a Riemannian manifold.
 
-The quasi-Newton direction is computed from the last few steps s and changes of the
-gradient y, as in Euclidean space, except that each pair belongs to the tangent space of
-a point, and is transported to the tangent spaces of later points. A pair is
-stored only if its curvature is positive ("cautious" update). The direction is then a
-direction of descent up to rounding, and a backtracking line search suffices.
+The quasi-Newton direction is computed from pairs of the last few steps s and the
+changes y of the gradient along these steps, as in Euclidean space. On a manifold, each
+pair belongs to the tangent space of a point and is transported to the tangent spaces of
+later points. A pair is stored only if its curvature is positive ("cautious" update).
+The direction is then a descent direction up to rounding, and a backtracking line search
+suffices.
 """
 
 import time
@@ -25,23 +26,23 @@ _LIMITS = {
     "max_cost_evaluations": 5000,
 }
 
-# Iterations without progress after which rounding hides any further progress
-# (benchmarks/bench_optimizers.py).
+# The optimizer stops after this number of iterations without progress, because further
+# progress would be hidden by rounding errors (benchmarks/bench_optimizers.py).
 _PATIENCE = 5
 
-# How much longer the history may make a direction than the preconditioner alone does
-# (benchmarks/bench_lvq.py).
+# Largest ratio of the length of the quasi-Newton direction to the length of the
+# direction of the preconditioner alone (benchmarks/bench_lvq.py).
 _LONGER = 4.0
 
-# Least product of a step and its gradient change, relative to the product of the norms
-# of step and gradient: the rule does not depend on the unit of points or costs
-# (benchmarks/bench_optimizers.py).
+# Least inner product of a step and its gradient change, relative to the product of the
+# norms of the step and the gradient. The rule does not depend on the units of the
+# points or the cost (benchmarks/bench_optimizers.py).
 _LEAST_CURVATURE = 1e-6
 
 
 @dataclass
 class OptimizerResult:
-    """The result of a run, with the attributes of pymanopt's class except ``log``."""
+    """The result of a run, like pymanopt's ``OptimizerResult`` without ``log``."""
 
     point: Any
     cost: float
@@ -56,32 +57,35 @@ class OptimizerResult:
 class RiemannianLBFGS:
     r"""Riemannian limited-memory BFGS for any pymanopt manifold.
 
-    The optimizer requires the manifold's inner product, norm, retraction, vector
-    transport and typical distance, and supports product manifolds. The method follows
-    [1]_ with the cautious update of [2]_. It stops at its limits, or when further
-    progress is smaller than rounding errors.
+    The optimizer requires a manifold with an inner product, a norm, a retraction, a
+    vector transport and a typical distance, and supports product manifolds. The method
+    follows [1]_ with the cautious update of [2]_. It stops when one of its limits is
+    reached, or when further progress is smaller than rounding errors.
 
     The optimizer has the interface of pymanopt's optimizers, but does not import
-    pymanopt, and neither prints nor logs its iterations. Use the callback of
+    pymanopt. It neither prints nor logs its iterations. Use the callback of
     :func:`minimize` to monitor iterations.
 
     Parameters
     ----------
     memory : int, default=10
-        Number of pairs of steps and gradient changes that are kept.
+        Number of stored pairs of steps and gradient changes.
     preconditioned : bool, default=False
-        Whether the recursion starts from the problem's ``preconditioner``, which should
-        approximate the inverse of the Hessian, instead of a multiple of the identity.
-        The history is then cleared if it makes the direction more than four times as
-        long, or if the full step does not decrease the cost.
+        Whether the problem's ``preconditioner`` is the first approximation of the
+        inverse Hessian. If False, the first approximation is a multiple of the
+        identity. With a preconditioner, the stored pairs are deleted if they make the
+        direction more than four times as long as the direction of the preconditioner
+        alone, or if the full step does not decrease the cost sufficiently.
     sufficient_decrease : float, default=1e-4
-        A step of length t along a direction of slope g is accepted if it decreases the
-        cost by at least ``sufficient_decrease * t * abs(g)``.
+        A step of length t along a direction with the directional derivative g is
+        accepted if it decreases the cost by at least
+        ``sufficient_decrease * t * abs(g)``.
     max_line_search : int, default=25
-        Number of step lengths that are tried along one direction.
+        Maximum number of step lengths that are tried along one direction.
     **limits : dict
-        ``max_iterations``, ``max_time``, ``min_gradient_norm``, ``min_step_size`` and
-        ``max_cost_evaluations`` of pymanopt's ``Optimizer``, with its defaults.
+        The limits ``max_iterations``, ``max_time`` (in seconds), ``min_gradient_norm``,
+        ``min_step_size`` and ``max_cost_evaluations``, with the defaults of pymanopt's
+        ``Optimizer``.
 
     References
     ----------
@@ -93,7 +97,7 @@ class RiemannianLBFGS:
 
     Examples
     --------
-    Compute the leading eigenvector of a matrix by a maximization on the sphere:
+    Compute the largest eigenvalue of a matrix by minimization on the sphere:
 
     >>> import numpy as np
     >>> import pymanopt
@@ -142,7 +146,7 @@ class RiemannianLBFGS:
         Parameters
         ----------
         problem : pymanopt.Problem
-            The problem, with a Riemannian or Euclidean gradient.
+            The problem: a manifold, a cost, and a Riemannian or Euclidean gradient.
         initial_point : point of the manifold, default=None
             The initial point. If None, the manifold draws it from NumPy's global random
             state.
@@ -150,10 +154,12 @@ class RiemannianLBFGS:
         Returns
         -------
         OptimizerResult
-            An ``OptimizerResult`` of pymanopt, with the last ``point``, which is the
-            best point up to rounding, its ``cost`` and ``gradient_norm``, the reason
-            for stopping in ``stopping_criterion``, the number of ``iterations`` and of
-            ``cost_evaluations``, ``time`` and ``step_size``.
+            An object with the attributes of pymanopt's ``OptimizerResult`` except
+            ``log``: the last ``point``, which has the lowest cost up to rounding, its
+            ``cost`` and ``gradient_norm``, the reason for stopping
+            (``stopping_criterion``), the numbers of ``iterations`` and
+            ``cost_evaluations``, the ``time`` in seconds, and the ``step_size`` of the
+            last step.
         """
         manifold = problem.manifold
         point = manifold.random_point() if initial_point is None else initial_point
@@ -170,8 +176,8 @@ class RiemannianLBFGS:
             reason = self._reached_limit(
                 seconds, iteration, gradient_norm, step_size, evaluations
             )
-            # At the rounding floor, the line search accepts changes of the cost that
-            # are within rounding, and iterations could continue forever.
+            # The line search accepts changes of the cost that are within rounding, so
+            # the iterations could continue forever.
             idle += 1
             if cost < least_cost - rounding(cost):
                 least_cost, idle = cost, 0
@@ -193,7 +199,7 @@ class RiemannianLBFGS:
                 evaluations += trials
                 if found:
                     break
-                history.clear()  # it misled; the next direction does not use it
+                history.clear()  # no step was found; the next direction ignores it
             if found is None:
                 reason = "Terminated - no step along the gradient lowers the cost."
                 break
@@ -217,7 +223,7 @@ class RiemannianLBFGS:
         )
 
     def _reached_limit(self, seconds, iteration, gradient_norm, step_size, evaluations):
-        """The first limit that has been reached, in pymanopt's words, or None."""
+        """The message of pymanopt for the first limit that is reached, or None."""
         limits = self._limits
         reached = {
             "max time": seconds >= limits["max_time"],
@@ -231,7 +237,7 @@ class RiemannianLBFGS:
         return next((f"Terminated - {name} reached {after}" for name in names), None)
 
     def _directions(self, problem, point, gradient, history, reach):
-        """Directions to search along, with the number of step lengths to try.
+        """Directions for the line search, each with the number of step lengths to try.
 
         ``reach`` is the length of the first step along the gradient.
         """
@@ -254,16 +260,16 @@ class RiemannianLBFGS:
         yield -(reach / manifold.norm(point, gradient)) * gradient, limit
 
     def _line_search(self, problem, point, cost, gradient, direction, limit):
-        """Backtrack along a direction of descent until the cost is lowered enough.
+        """Backtrack along a descent direction until the cost decreases sufficiently.
 
         Returns (point, cost, step) or None, and the number of costs evaluated.
         """
         manifold = problem.manifold
         slope = manifold.inner_product(point, gradient, direction)
-        if not slope < 0:  # by rounding, or a gradient that is not finite
+        if not slope < 0:  # because of rounding, or of NaN or infinite gradients
             return None, 0
-        # Without the slack, a test that compares costs cannot reach the last digits of
-        # a minimum.
+        # The test compares costs. Without the slack, it cannot reach the last digits of
+        # the point at a minimum.
         slack = rounding(cost)
         length = 1.0
         for trial in range(1, limit + 1):
@@ -273,8 +279,8 @@ class RiemannianLBFGS:
             if new_cost <= cost + self.sufficient_decrease * length * slope + slack:
                 return (new_point, new_cost, step), trial
             excess = new_cost - cost - length * slope
-            # The minimum of the parabola through the known values, within bounds. An
-            # infinite or undefined cost only shortens the step.
+            # The minimum of the parabola through the known values, within bounds. If
+            # the cost is infinite or NaN, the step is shortened to a tenth.
             parabola = -slope * length**2 / (2 * excess) if excess > 0 else 0.0
             length = float(np.clip(parabola, 0.1 * length, 0.5 * length))
             if -length * slope <= slack:
@@ -286,8 +292,8 @@ class _History:
     """The last steps and gradient changes, as tangent vectors.
 
     Each pair is transported to the point of the next pair. On a submanifold of a
-    Euclidean space that is omitted, and the direction is projected instead: as
-    accurate in practice, and much cheaper.
+    Euclidean space, the pairs are not transported, and the direction is projected
+    instead, which is equally accurate in practice and much cheaper.
     """
 
     def __init__(self, manifold, memory):
@@ -313,7 +319,8 @@ class _History:
 
         pairs = [(carry(step), new_gradient - carry(gradient))]
         if not self._embedded:
-            # Tested again: a transport that is no isometry may change curvatures.
+            # All curvatures are tested again: a transport that is not an isometry may
+            # change them.
             pairs = [(carry(s), carry(y)) for s, y, _ in self._pairs] + pairs
             self._pairs.clear()
         least = _LEAST_CURVATURE * manifold.norm(point, gradient)
@@ -326,7 +333,7 @@ class _History:
         """The quasi-Newton direction, by the two-loop recursion.
 
         ``first`` multiplies a tangent vector by the first approximation of the inverse
-        Hessian, by default a multiple of the identity.
+        Hessian. The default approximation is a multiple of the identity.
         """
 
         def inner(a, b):
@@ -352,5 +359,5 @@ class _History:
 
 
 def rounding(cost):
-    """Largest change that rounding may cause in a cost."""
+    """Largest change of a cost by rounding errors."""
     return 4 * np.finfo(float).eps * abs(cost)

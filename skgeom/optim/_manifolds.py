@@ -1,8 +1,8 @@
-"""The manifolds of filters, the columns of a matrix, and of prototypes.
+"""The manifolds of filters (columns of a matrix) and of prototypes.
 
-They have the methods that :class:`RiemannianLBFGS` requires, by pymanopt's names.
-pymanopt's own manifolds have more methods, but importing pymanopt imports torch, JAX
-and TensorFlow wherever they are installed.
+They have the methods that :class:`RiemannianLBFGS` requires, with pymanopt's names. The
+manifolds of pymanopt are not used, because ``import pymanopt`` also imports torch, JAX
+and TensorFlow if they are installed.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ class _Manifold:
 class Submanifold(_Manifold):
     """Submanifold of a Euclidean space, with its inner product.
 
-    Subclasses have ``projection(point, vector)``, to the tangent space,
-    ``retraction(point, tangent_vector)`` and ``typical_dist``.
+    Subclasses define ``projection(point, vector)``, which projects onto the tangent
+    space, ``retraction(point, tangent_vector)`` and ``typical_dist``.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Submanifold(_Manifold):
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         return np.vdot(tangent_vector_a, tangent_vector_b)
 
-    # The points of most manifolds are filters, except for RotationQuotient.
+    # Points are filters, except for RotationQuotient.
 
     def point_of(self, filters):
         return filters
@@ -50,7 +50,7 @@ class Submanifold(_Manifold):
 
 
 class Euclidean(Submanifold):
-    """All arrays of a shape."""
+    """All arrays of a given shape."""
 
     @property
     def typical_dist(self):
@@ -113,19 +113,19 @@ class Stiefel(Submanifold):
 
     def retraction(self, point, tangent_vector):
         q, r = np.linalg.qr(point + tangent_vector)
-        return q * np.copysign(1, np.diagonal(r))  # else not continuous
+        return q * np.copysign(1, np.diagonal(r))  # makes the retraction continuous
 
 
 class AffineInvariant(_Manifold):
     """SPD matrices, (k, n, n), with steps and parallel transport along geodesics.
 
-    pymanopt's class differs: its transport leaves the vectors as they are, which
-    changes their length, and its retraction is much shorter than the geodesic and
-    cannot approach singular matrices.
+    pymanopt's class is not used: its transport does not change the vectors, so their
+    norms change, and its retraction is much shorter than the geodesic and cannot
+    approach singular matrices.
 
     An optimizer computes many inner products at a point, and transports many vectors
-    between two points. The factors that depend on the points alone are therefore kept
-    for the latest points.
+    between two points. Factors that depend only on the points are therefore cached for
+    the latest points.
     """
 
     def __init__(self, *shape):
@@ -138,7 +138,8 @@ class AffineInvariant(_Manifold):
         return (gradient + gradient.mT) / 2
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
-        # By factors, a squared norm is not negative, however ill-conditioned the point.
+        # With triangular factors, a squared norm is never negative, even if the point
+        # is ill-conditioned.
         if self._point is not point:
             self._inverse = np.linalg.inv(np.linalg.cholesky(point))
             self._point = point
@@ -148,7 +149,7 @@ class AffineInvariant(_Manifold):
 
     def retraction(self, point, tangent_vector):
         factor, _, eigenvalues, vectors = _spectra(point, tangent_vector)
-        # A step beyond the range of floats is cut; the line search then shortens it.
+        # Clipping avoids overflow; the line search then shortens the step.
         largest = np.log(np.finfo(float).max) / 4
         roots = np.exp(np.clip(eigenvalues / 2, -largest, largest))
         half = (factor @ vectors) * roots[..., None, :]
@@ -162,21 +163,25 @@ class AffineInvariant(_Manifold):
 
 
 def _spectra(point, matrices):
-    """Factors of SPD matrices, and spectra of other matrices in their coordinates."""
+    """Cholesky factors of SPD matrices, and spectra of whitened matrices.
+
+    Returns the factors, their inverses, and the eigenvalues and eigenvectors of the
+    matrices after whitening with the factors.
+    """
     factor = np.linalg.cholesky(point)
     inverse = np.linalg.inv(factor)
     return factor, inverse, *np.linalg.eigh(inverse @ matrices @ inverse.mT)
 
 
 def _isometry(point_a, point_b):
-    """The matrices A of the parallel transport ``A @ U @ A.T`` along a geodesic."""
+    """The matrices A of the parallel transport ``A @ U @ A.T`` along the geodesic."""
     factor, inverse, eigenvalues, vectors = _spectra(point_a, point_b)
     root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
     return factor @ root @ inverse
 
 
 class Product(_Manifold):
-    """Product of manifolds; points are lists with a part for each manifold."""
+    """Product of manifolds; a point is a list with one array for each manifold."""
 
     def __init__(self, manifolds):
         self._manifolds = manifolds
@@ -203,9 +208,12 @@ class Product(_Manifold):
 
 
 class TangentVector(list):
-    """A tangent vector of a product, a part for each manifold, with its arithmetic."""
+    """A tangent vector of a product manifold, with vector arithmetic.
 
-    __array_ufunc__ = None  # NumPy scalars leave products with vectors to the vectors
+    The list has one array for each manifold.
+    """
+
+    __array_ufunc__ = None  # NumPy scalars call __rmul__ for products with vectors
 
     def __add__(self, other):
         return TangentVector(a + b for a, b in zip(self, other, strict=True))
@@ -226,9 +234,10 @@ class TangentVector(list):
 
 
 def as_pymanopt(manifold):
-    """The pymanopt manifold that equals a submanifold; others are returned unchanged.
+    """Convert a :class:`Submanifold` to pymanopt's class of the same name.
 
-    pymanopt's optimizers require more methods than :class:`RiemannianLBFGS`.
+    pymanopt's optimizers require more methods than :class:`RiemannianLBFGS`. Manifolds
+    of different classes are returned unchanged.
     """
     if not isinstance(manifold, Submanifold):
         return manifold
@@ -241,10 +250,10 @@ CONSTRAINTS = {"unit-norm": Oblique, "orthonormal": Stiefel}
 
 
 def rotated_to_unit_norm(filters):
-    """The columns of a matrix, scaled by one factor and rotated to unit norms.
+    """Scale all columns of a matrix by one factor, and rotate them to unit norms.
 
-    Each plane rotation, of a column that is too long and one that is too short, sets
-    the norm of one of them to one.
+    Each plane rotation combines a column of norm above one and a column of norm below
+    one, and sets the norm of one of the two columns to one.
     """
     n_filters = filters.shape[1]
     filters = filters * (np.sqrt(n_filters) / np.linalg.norm(filters))
@@ -266,23 +275,24 @@ def rotated_to_unit_norm(filters):
 class RotationQuotient(Sphere):
     r"""Filters of unit norm up to rotations, for a rotation-invariant objective.
 
-    If :math:`F R`, with R orthogonal, has the same value as F, only :math:`F F^\top`
-    matters: the objective is a function on the quotient by the orthogonal group O(m).
-    Any F whose squared norms sum to m has a rotation of unit norms (Schur and Horn), so
-    that one constraint replaces m constraints:
+    If the objective has the same value for F and :math:`F R` with any orthogonal R, it
+    depends on :math:`F F^\top` only: it is a function on the quotient by the orthogonal
+    group O(m). If the squared norms of the columns of F sum to m, there is a rotation R
+    such that all columns of :math:`F R` have unit norm (Schur and Horn). One constraint
+    on the sum therefore replaces the m constraints on the columns:
 
     .. math:: F = \sqrt{m} \, L^{-\top} G / \|L^{-\top} G\|, \quad \|G\| = 1
 
-    Optimization on this sphere needs fewer iterations. The metric, :math:`L L^\top`, is
-    the identity in the coordinates of G.
+    The metric is :math:`L L^\top`, which is the identity in the coordinates of G.
+    Optimization of G on the sphere needs fewer iterations than optimization of F.
 
     Parameters
     ----------
     *shape : int
         The shape (n, m) of filters.
     metric : ndarray of shape (n, n), or StructuredCovariances
-        A symmetric positive definite matrix, such as the covariance of the features: a
-        step then changes the outputs of the filters equally in all directions.
+        A symmetric positive definite matrix. With the covariance of the features, steps
+        of equal length change the outputs of the filters equally in all directions.
     """
 
     nearest = staticmethod(rotated_to_unit_norm)
@@ -293,24 +303,24 @@ class RotationQuotient(Sphere):
             self._factor, self._inverse = metric.roots()
             return
         self._factor = np.linalg.cholesky(metric)
-        # By numpy, since scipy's BLAS has threads that would compete with numpy's: the
-        # inverse of a triangle there costs twice a general inverse here.
+        # With NumPy, because the threads of SciPy's BLAS compete with NumPy's threads:
+        # SciPy's triangular inverse takes twice the time of NumPy's general inverse.
         self._inverse = np.linalg.inv(self._factor)
 
     def aligned(self, filters, like):
-        """The rotation of filters that brings them closest to others.
+        """The rotated filters that are closest to the filters ``like``.
 
-        The optimization leaves the rotation to rounding.
+        Without this alignment, the rotation would depend on rounding errors.
         """
         return filters @ Stiefel.nearest(filters.T @ like)
 
     def point_of(self, filters):
-        """The point G of given filters, up to their norm."""
+        """The point G of given filters; their common scale is removed."""
         point = self._factor.T @ filters
         return point / np.linalg.norm(point)
 
     def filters_of(self, point):
-        """The filters F of a point, which may differ in their norms."""
+        """The filters F of a point; their norms may differ."""
         filters = self._inverse.T @ point
         return np.sqrt(point.shape[1]) / np.linalg.norm(filters) * filters
 
@@ -323,7 +333,7 @@ class RotationQuotient(Sphere):
 
 
 def filter_manifold(constraint, metric, *shape):
-    """The manifold of a constraint, up to rotations if there is a metric for that."""
+    """The manifold of a constraint; the quotient by rotations if a metric is given."""
     if metric is not None:
         return RotationQuotient(*shape, metric=metric)
     return CONSTRAINTS[constraint](*shape)

@@ -1,9 +1,9 @@
-"""One interface to minimize a cost on a manifold by different optimizers.
+"""A common interface of different optimizers of a cost on a manifold.
 
-The optimizers evaluate the cost and the gradient separately, and each has its own
-absolute stopping rules. A monitored problem between them and the objective computes
-value and gradient together, once per point, counts the evaluations, and applies
-relative stopping rules: every optimizer evaluates one gradient per iteration.
+The optimizers evaluate the cost and the gradient separately, and each optimizer has
+absolute stopping rules. ``_MonitoredProblem``, which calls the objective, computes cost
+and gradient together, once per point. It counts the evaluations and applies relative
+stopping rules when the optimizer requests the gradient, once per iteration.
 """
 
 import sys
@@ -16,7 +16,7 @@ import numpy as np
 from skgeom.optim._lbfgs import RiemannianLBFGS, rounding
 from skgeom.optim._manifolds import as_pymanopt
 
-# Names of optimizers. All but the first require pymanopt, which is then imported.
+# Names of optimizers. All optimizers except the first one import pymanopt.
 OPTIMIZERS = ("lbfgs", "conjugate-gradient", "trust-regions", "steepest-descent")
 
 # Limits of an optimizer that are never reached.
@@ -28,12 +28,12 @@ _NO_LIMITS = {
     "min_step_size": 0.0,
 }
 
-# The decrease of the cost is measured over this many iterations: a few short steps on a
-# plateau must not stop the optimizer (benchmarks/bench_sqfa.py).
+# The decrease of the cost is measured over this number of iterations: a few short steps
+# on a plateau must not stop the optimizer (benchmarks/bench_sqfa.py).
 _WINDOW = 10
 
-# A gradient is zero up to rounding if it is this much smaller than the first one, or
-# if a step across the manifold would change the cost by this fraction of it
+# A gradient is zero up to rounding if its norm is below this fraction of the initial
+# norm, or of the cost divided by the typical distance on the manifold
 # (benchmarks/bench_optimizers.py).
 _NEGLIGIBLE = 1e-4
 
@@ -45,8 +45,8 @@ class MinimizeResult:
     Attributes
     ----------
     point : point of the manifold
-        The best iterate: the iterate with the lowest cost, and with the smallest
-        gradient among iterates of equal cost up to rounding.
+        The iterate with the lowest cost. Among iterates whose costs are equal up to
+        rounding, the iterate with the smallest gradient.
     cost : float
         The cost of ``point``.
     gradient_norm : float
@@ -56,8 +56,9 @@ class MinimizeResult:
     n_evaluations : int
         Number of points at which cost and gradient were computed.
     converged : bool
-        Whether a stopping rule was met, or the callback returned True, before
-        ``max_iter``.
+        True if the callback stopped the optimization, if a rule for ``tol`` was met, or
+        if the optimizer made no further progress and the gradient is zero up to
+        rounding.
     reason : str
         Reason for stopping.
 
@@ -95,41 +96,47 @@ def minimize(
 ):
     r"""Minimize a cost with an analytic gradient on a manifold.
 
-    The optimization stops when ten iterations together decrease the cost by at most
-    ``tol * abs(cost)``, when the norm of the gradient is at most ``tol`` times its
-    initial norm, or when the optimizer makes no progress. The stopping rules are
-    relative: they do not change if the cost is multiplied by a constant. The function
-    has no time limit, prints nothing, and draws no random numbers.
+    The optimization stops when ten successive iterations together decrease the cost by
+    at most ``tol * abs(cost)``, when the norm of the gradient is at most ``tol`` times
+    its initial norm, when the optimizer makes no further progress, or after
+    ``max_iter`` iterations. The stopping rules are relative: they do not change if the
+    cost is multiplied by a positive constant. If ``optimizer`` is a name, there is no
+    time limit, and nothing is printed. The function draws no random numbers.
 
     Parameters
     ----------
     value_and_gradient : callable
         Maps a point to ``(cost, euclidean_gradient)``. On a product manifold, a point
-        and a gradient are lists of arrays. A ``numpy.linalg.LinAlgError``, or a cost or
-        gradient that is not finite, is treated as an infinite cost, so the optimizer
-        tries a shorter step.
+        and a gradient are lists of arrays. If the function raises
+        ``numpy.linalg.LinAlgError``, or returns a cost or gradient with NaN or infinite
+        values, the cost of the point is treated as infinite, and the optimizer tries a
+        shorter step.
     manifold : pymanopt.manifolds.manifold.Manifold
-        A manifold of pymanopt. For ``"lbfgs"``, an object with the methods
+        A manifold of pymanopt. For ``"lbfgs"``, any object with the methods
         ``euclidean_to_riemannian_gradient``, ``inner_product``, ``norm``,
-        ``retraction`` and ``transport`` and the attribute ``typical_dist`` is enough.
+        ``retraction`` and ``transport`` and the attribute ``typical_dist`` of
+        pymanopt's manifolds is accepted.
     start : point of the manifold
         The initial point; not modified.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
-        ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"`` (with the Hessian
-        from differences of gradients), ``"steepest-descent"``, or an instance of a
-        gradient-based optimizer. The limits and the verbosity of the instance apply as
-        well.
+        ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"`` (which approximates
+        the Hessian by differences of gradients), ``"steepest-descent"``, or an instance
+        of a gradient-based optimizer of pymanopt or of :class:`RiemannianLBFGS`. The
+        limits of an instance apply in addition to ``max_iter`` and ``tol``, and an
+        instance may print messages. All optimizers except ``"lbfgs"`` and
+        ``RiemannianLBFGS`` require pymanopt.
     max_iter : int, default=500
-        Largest number of iterations.
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Relative tolerance; with 0 the optimizer runs until the cost does not change.
+        Relative tolerance. With 0, the optimizer runs until it makes no further
+        progress.
     callback : callable, default=None
         Called as ``callback(point, cost)`` with the best iterate so far after each
         iteration; the optimization stops if it returns True.
     preconditioner : callable, default=None
-        Maps a point and a tangent vector to the product of the vector and a symmetric
-        positive definite approximation of the inverse Hessian of the cost, for
-        ``"lbfgs"`` and ``"conjugate-gradient"``.
+        Maps a point and a tangent vector to the product of a symmetric positive
+        definite approximation of the inverse Hessian of the cost and the vector. Use it
+        with ``"lbfgs"`` or ``"conjugate-gradient"``.
 
     Returns
     -------
@@ -140,8 +147,8 @@ def minimize(
     Raises
     ------
     ValueError
-        If the cost or its gradient at ``start`` is not finite, or if the optimizer is
-        unknown.
+        If the cost or its gradient at ``start`` is infinite or NaN, or if ``optimizer``
+        is none of the supported names or instances.
 
     Examples
     --------
@@ -165,19 +172,19 @@ def minimize(
     )
     if optimizer == "lbfgs":
         solver.preconditioned = preconditioner is not None
-    # The limits of an instance refer to the cost as it is.
+    # The absolute limits of an instance refer to the cost without scaling.
     problem.begin(start, isinstance(optimizer, str))
     try:
         result = solver.run(problem, initial_point=start)
     except _Stop as stop:
         return problem.result(*stop.args)
-    problem.record(result.point)  # steepest descent has not evaluated its gradient
+    problem.record(result.point)  # steepest descent does not request its gradient
     reason = result.stopping_criterion
     return problem.result(reason, "grad norm" in reason or problem.is_stationary())
 
 
 def _make_optimizer(optimizer):
-    """An optimizer without limits of its own, unless it is the user's instance."""
+    """The given instance, or a new optimizer without limits for a name."""
     if isinstance(optimizer, RiemannianLBFGS) or _is_of_pymanopt(optimizer):
         return optimizer
     if optimizer not in OPTIMIZERS:
@@ -194,23 +201,23 @@ def _make_optimizer(optimizer):
 
 
 def _is_of_pymanopt(optimizer):
-    """Whether it is one of pymanopt's optimizers; if so, pymanopt is imported."""
+    """Whether the object is an optimizer of pymanopt; does not import pymanopt."""
     module = sys.modules.get("pymanopt.optimizers.optimizer")
     return module is not None and isinstance(optimizer, module.Optimizer)
 
 
 class StartError(ValueError):
-    """The cost, or its gradient, is not finite at the start."""
+    """The cost or its gradient is infinite or NaN at the start."""
 
 
 class _Stop(Exception):
-    """Stops an optimizer from within, with the reason and whether it has converged."""
+    """Stops an optimizer; arguments are the reason and whether it has converged."""
 
 
 class _MonitoredProblem:
-    """An objective with memo, counters and stopping rules, as a pymanopt problem.
+    """An objective with a cache, counters and stopping rules.
 
-    It has the attributes of ``pymanopt.Problem`` that optimizers use.
+    The class has the attributes of ``pymanopt.Problem`` that optimizers use.
     """
 
     def __init__(
@@ -230,15 +237,16 @@ class _MonitoredProblem:
         self._n_evaluations = 0
 
     def begin(self, start, normalized):
-        """Evaluate the start; if ``normalized``, its gradient is the unit of the cost.
+        """Evaluate the start.
 
-        Some optimizers, such as trust regions, have absolute thresholds.
+        If ``normalized``, the cost is divided by the norm of its gradient at the start,
+        because some optimizers, such as trust regions, have absolute thresholds.
         """
         cost, _, norm = self._evaluate(start)
         if not np.isfinite(cost):
             raise StartError(
-                "The cost or its gradient at the start is not finite. Choose another "
-                "start, or rescale the cost."
+                "The cost or its gradient at the start is not finite. Choose a "
+                "different start, or rescale the cost."
             )
         self._first_norm = norm
         if normalized and norm > 0:
@@ -248,7 +256,7 @@ class _MonitoredProblem:
         return self._evaluate(point)[0] / self._unit
 
     def riemannian_gradient(self, point):
-        """The gradient at the next iterate; stops if that meets a stopping rule."""
+        """The gradient at the next iterate; raises _Stop if a stopping rule is met."""
         if not self.record(point):
             raise _Stop("No step decreases the cost.", self.is_stationary())
         if self._callback is not None and len(self._costs) > 1:
@@ -281,9 +289,9 @@ class _MonitoredProblem:
         if norm == 0:
             return vector
         _, gradient, _ = self._evaluate(point)
-        latest = self._latest  # which the optimizer still needs
+        latest = self._latest  # still needed by the optimizer
         gradient_near, length = None, 2.0**-13 / norm
-        while gradient_near is None:  # a shorter step where the cost is infinite
+        while gradient_near is None:  # halve the step until the cost is finite
             length /= 2
             near = self.manifold.retraction(point, length * vector)
             _, gradient_near, _ = self._evaluate(near)
@@ -315,10 +323,10 @@ class _MonitoredProblem:
         )
 
     def _evaluate(self, point):
-        """Cost, Riemannian gradient and its norm, computed once per point.
+        """Cost, Riemannian gradient and norm of the gradient, computed once per point.
 
-        Both the latest point and the latest iterate are kept: an optimizer returns to
-        its iterate when a trial has failed.
+        The values at the latest point and at the latest iterate are kept, because an
+        optimizer returns to its iterate after a rejected step.
         """
         for memo in (self._latest, self._iterate):
             if memo is not None and _same(memo[0], point):

@@ -2,7 +2,7 @@
 
 from skgeom._rejection import accuracy_rejection_curve
 from skgeom.plotting._display import Display
-from skgeom.utils.array_api import on_host
+from skgeom.utils.array_api import on_cpu
 
 
 class AccuracyRejectionDisplay(Display):
@@ -117,9 +117,9 @@ class AccuracyRejectionDisplay(Display):
                 "CalibratedClassifierCV, or use from_predictions."
             )
         return cls.from_predictions(
-            on_host(y),
-            on_host(estimator.predict_proba(X)),
-            labels=on_host(estimator.classes_),
+            on_cpu(y),
+            on_cpu(estimator.predict_proba(X)),
+            labels=on_cpu(estimator.classes_),
             sample_weight=sample_weight,
             ax=ax,
             **{"label": type(estimator).__name__} | kwargs,

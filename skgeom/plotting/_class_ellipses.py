@@ -14,7 +14,7 @@ from skgeom.plotting._display import (
     label_text,
     sparse_labels,
 )
-from skgeom.utils.array_api import on_host
+from skgeom.utils.array_api import on_cpu
 from skgeom.utils.validation import check_array, check_finite
 
 
@@ -125,7 +125,7 @@ class ClassEllipsesDisplay(Display):
             )
         names = tuple(str(feature_names[k]) for k in dims)
         moments = _moments_of_two(statistics, dims)
-        return cls(on_host(statistics.classes), *moments, names).plot(ax=ax, **kwargs)
+        return cls(on_cpu(statistics.classes), *moments, names).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_estimator(
@@ -236,17 +236,17 @@ class ClassEllipsesDisplay(Display):
         new_figure, ax = ax is None, self._set_axes(ax)
         from matplotlib.patches import Ellipse
 
-        colours, mappable = self._colours(cmap)
+        colors, mappable = self._colors(cmap)
         self._legend_kw = outside if new_figure and mappable is None else {}
         self.arrows_, self.ellipses_ = [], []
         half_axes, angles = _axes_of_ellipses(covariances)
-        for mean, (large, small), angle, colour in zip(
-            means, n_std * half_axes, angles, colours, strict=True
+        for mean, (large, small), angle, color in zip(
+            means, n_std * half_axes, angles, colors, strict=True
         ):
-            properties = {"edgecolor": colour, "facecolor": "none", "linewidth": 1.5}
+            properties = {"edgecolor": color, "facecolor": "none", "linewidth": 1.5}
             ellipse = Ellipse(mean, 2 * large, 2 * small, angle=angle, **properties)
             self.ellipses_.append(ax.add_patch(ellipse))
-        self.means_ = ax.scatter(*means.T, s=12, c=colours)
+        self.means_ = ax.scatter(*means.T, s=12, c=colors)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], aspect="equal")
         # A feature may be constant: the data limits get a smallest ratio of 0.1.
         low, high = ax.dataLim.min, ax.dataLim.max
@@ -334,7 +334,7 @@ class ClassEllipsesDisplay(Display):
             check_finite(moments, name, axis=tuple(range(1, moments.ndim)))
         return means, covariances
 
-    def _colours(self, cmap):
+    def _colors(self, cmap):
         """Colors of the classes, and the ScalarMappable for a color bar or None."""
         from matplotlib import colormaps
         from matplotlib.cm import ScalarMappable
@@ -368,9 +368,9 @@ def _moments_of_two(statistics, dims):
     """Means and covariances of two features; second moments as centered classes."""
     block = np.ix_(range(len(statistics.classes)), dims, dims)
     if statistics.means is None:
-        moments = on_host(statistics.second_moments)[block]
+        moments = on_cpu(statistics.second_moments)[block]
         return np.zeros(moments.shape[:2]), moments
-    return on_host(statistics.means)[:, dims], on_host(statistics.covariances)[block]
+    return on_cpu(statistics.means)[:, dims], on_cpu(statistics.covariances)[block]
 
 
 def _axes_of_ellipses(covariances):

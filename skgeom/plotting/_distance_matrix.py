@@ -16,7 +16,7 @@ from skgeom.plotting._display import (
     fitted_step,
     sparse_labels,
 )
-from skgeom.utils.array_api import on_host
+from skgeom.utils.array_api import on_cpu
 from skgeom.utils.validation import check_array, check_two_classes, real_array
 
 # A name that occurs in both has the same distance in both.
@@ -114,7 +114,7 @@ class DistanceMatrixDisplay(Display):
         )
         matrix = estimator.class_distances(regularized=regularized)
         label = _label(estimator.distance)
-        return cls(on_host(matrix), on_host(estimator.classes_), label).plot(
+        return cls(on_cpu(matrix), on_cpu(estimator.classes_), label).plot(
             ax=ax, **kwargs
         )
 

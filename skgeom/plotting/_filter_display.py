@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skgeom.plotting._display import Display, check_axes, fitted_step
-from skgeom.utils.array_api import on_host
+from skgeom.utils.array_api import on_cpu
 from skgeom.utils.validation import check_finite, real_array
 
 
@@ -171,8 +171,8 @@ class FilterDisplay(Display):
         for ax, image, bound, title in zip(
             self.axes_, filters, bounds, titles, strict=True
         ):
-            colours = {"vmin": -bound, "vmax": bound} | properties
-            self.images_.append(ax.imshow(image, **colours))
+            colors = {"vmin": -bound, "vmax": bound} | properties
+            self.images_.append(ax.imshow(image, **colors))
             ax.set_title(title or "", fontsize="medium")
             if extent is None:
                 ax.set(xticks=[], yticks=[])
@@ -216,7 +216,7 @@ class FilterDisplay(Display):
 def _filters_of(estimator):
     """The filters of a fitted transformer, one per row."""
     if hasattr(estimator, "components_"):
-        return np.atleast_2d(on_host(estimator.components_))
+        return np.atleast_2d(on_cpu(estimator.components_))
     # Linear discriminant analysis keeps more scalings than it uses.
     n_components = len(estimator.get_feature_names_out())
     return np.asarray(estimator.scalings_)[:, :n_components].T

@@ -79,8 +79,8 @@ def is_in_host_memory(array):
     """
     # JAX and array_api_strict name the CPU in capitals, or with a number. Traced arrays
     # of JAX have no device.
-    of_host = "cpu" in str(device_of(array)).lower()
-    return of_host and not _is_recorded(array)
+    is_cpu = "cpu" in str(device_of(array)).lower()
+    return is_cpu and not _is_recorded(array)
 
 
 def _is_recorded(array):
@@ -180,7 +180,7 @@ def like(array, model, dtype=None):
     return xp.asarray(array, dtype=dtype, device=device_of(model))
 
 
-def on_host(array):
+def on_cpu(array):
     """Arrays of any library as NumPy arrays; other arguments unchanged."""
     return array if namespace(array) is np else to_numpy(array)
 
@@ -306,8 +306,8 @@ def put(array, mask, values):
 
 def by_numpy(function, model, /, *args, **kwargs):
     """Call a function with NumPy arguments, and move its result like ``model``."""
-    args = [on_host(arg) for arg in args]
-    kwargs = {name: on_host(arg) for name, arg in kwargs.items()}
+    args = [on_cpu(arg) for arg in args]
+    kwargs = {name: on_cpu(arg) for name, arg in kwargs.items()}
     move = partial(_moved, convert=partial(like, model=model))
     return each(move, function(*args, **kwargs))
 

@@ -52,7 +52,7 @@ from skgeom.utils.array_api import (
     move_attributes,
     moved,
     numbers_like,
-    on_host,
+    on_cpu,
 )
 
 try:  # scikit-learn >= 1.9
@@ -193,10 +193,10 @@ def _fit(method):
             for label, value in {"y": y, **kwargs}.items():
                 check_holds_numbers(value, label)
             if hasattr(self, "classes_"):
-                self.classes_ = on_host(self.classes_)
+                self.classes_ = on_cpu(self.classes_)
             if is_by_numpy(X) and not getattr(self, "_needs_library", False):
                 current_progress().set_data(X, y)
-                vars(self).update(moved(vars(self), on_host))
+                vars(self).update(moved(vars(self), on_cpu))
                 by_numpy(partial(method, self), X, X, *args, **kwargs)
                 move_attributes(self, X)
             else:
@@ -212,7 +212,7 @@ def _fit_statistics(method, estimator, statistics):
     means = getattr(statistics, "means", None)
     if not is_by_numpy(means):
         return method(estimator, statistics)
-    method(estimator, statistics.__sklearn_array_api_convert__(on_host))
+    method(estimator, statistics.__sklearn_array_api_convert__(on_cpu))
     move_attributes(estimator, means)
     return estimator
 
@@ -235,9 +235,9 @@ def _predict(method):
         if not is_by_numpy(X) or getattr(self, "_needs_library", False):
             return method(self, X, *args, **kwargs)
         of_numpy = copy(self)
-        vars(of_numpy).update(moved(vars(self), on_host))
+        vars(of_numpy).update(moved(vars(self), on_cpu))
         if hasattr(self, "classes_"):
-            of_numpy.classes_ = on_host(self.classes_)
+            of_numpy.classes_ = on_cpu(self.classes_)
         return by_numpy(partial(method, of_numpy), X, X, *args, **kwargs)
 
     return predict

@@ -31,7 +31,7 @@ from skgeom.utils.array_api import (
     is_in_host_memory,
     like,
     namespace,
-    on_host,
+    on_cpu,
     take,
     to_numpy,
 )
@@ -57,7 +57,7 @@ def checked_labels(y, X, whole=True):
     A block of samples, with ``whole=False``, may hold few equal labels, which
     scikit-learn's check warns of.
     """
-    y = checked_targets(on_host(known_labels(y)), X)
+    y = checked_targets(on_cpu(known_labels(y)), X)
     if whole or not _are_classes(y):
         with naming("y"):
             check_classification_targets(y)
@@ -310,11 +310,11 @@ def checked_samples(X, y, sample_weight, some=True):
 
 def weighted_samples(X, y, sample_weight, *, some=True):
     """The samples of positive weight, at least one if ``some``, and their weights."""
-    if not some and not np.any(on_host(sample_weight)):
+    if not some and not np.any(on_cpu(sample_weight)):
         return take(X, slice(0)), y[:0], None
     # Labels and weights remain in CPU memory, on whichever device X is.
     sample_weight = check_sample_weight(
-        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
+        on_cpu(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     positive = sample_weight > 0
     if not positive.any():  # older versions of scikit-learn let this pass
@@ -436,7 +436,7 @@ def check_priors(priors, weights):
         return weights / weights.sum()
     check_not_dict(priors, "priors")
     given = check_array(
-        on_host(priors),
+        on_cpu(priors),
         dtype=np.float64,
         ensure_2d=False,
         ensure_all_finite=False,  # no number is not a positive one

@@ -90,7 +90,7 @@ def test_bad_weights(estimator, weight, message, wine):
         (np.arange(9.0).reshape(3, 3), "pair_weight is not symmetric"),
         (OF_PAIRS - 1, "pair_weight has a negative entry, -1"),
         (OF_PAIRS * np.nan, "pair_weight contains NaN"),
-        (np.eye(3), "No pair of classes has a weight"),
+        (np.eye(3), "No pair of classes has a positive weight"),
     ],
 )
 def test_bad_weights_of_pairs(weight, message, wine):
@@ -101,5 +101,5 @@ def test_bad_weights_of_pairs(weight, message, wine):
 def test_weights_that_leave_no_pair(wine):
     with pytest.raises(ValueError, match="positive values for at least two classes"):
         SQFA(2, class_weight={0: 0, 1: 0}).fit(*wine)
-    with pytest.raises(ValueError, match="positive for some class"):
+    with pytest.raises(ValueError, match="positive for at least one class"):
         AMAGauss(2, class_weight={0: 0, 1: 0, 2: 0}).fit(*wine)

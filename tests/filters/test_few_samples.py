@@ -79,7 +79,7 @@ def test_given_filter_across_the_span(wide):
     X, y = wide
     X = np.hstack([X, np.full((len(X), 1), 5.0)])
     init = np.eye(2, X.shape[1], X.shape[1] - 2)  # the second on the constant feature
-    with pytest.raises(ValueError, match="Row 1 of init is zero on all directions"):
+    with pytest.raises(ValueError, match="Row 1 of init is zero in all directions"):
         SQFA(2, init=init).fit(X, y)
 
 

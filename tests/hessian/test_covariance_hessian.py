@@ -109,7 +109,7 @@ def test_class_weight(rng):
     np.testing.assert_allclose(weighted.covariance_, np.cov(X.T))
     # A classifier that takes no weights is weighted in the average alone.
     lda = CHP(LinearDiscriminantAnalysis(), class_weight="balanced")
-    with pytest.warns(UserWarning, match="LinearDiscriminantAnalysis takes no sample"):
+    with pytest.warns(UserWarning, match="LinearDiscriminantAnalysis does not"):
         lda.fit(X, y)
     expected = input_hessian(
         LinearDiscriminantAnalysis().fit(X, y), X[repeated], y[repeated]
@@ -149,7 +149,7 @@ def test_separation(cancer, fitted):
     assert (grid.within == grid.within[:, :1]).all()
     again = fitted.separation(X, y)
     np.testing.assert_allclose(again.ratio, grid.ratio)
-    with pytest.raises(ValueError, match=r"each of the classes \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"contain all classes \[0, 1\]"):
         fitted.separation(X[y == 0], y[y == 0])
 
 

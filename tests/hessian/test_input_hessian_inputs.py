@@ -31,7 +31,7 @@ from skgeom import KernelDiscriminantAnalysis, input_hessian
             r"one column per class of y, \(20, 2\).* got shape \(20, 3\)",
         ),
         (lambda X: anp.log(anp.maximum(X[:, :2], 0)), "NaN or infinity"),
-        (lambda X: X[:, :2] - anp.mean(X[:, :2], axis=0), "that row of X only"),
+        (lambda X: X[:, :2] - anp.mean(X[:, :2], axis=0), "same row of X only"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")
@@ -75,7 +75,7 @@ def test_other_features_and_classes(data):
     model = GaussianNB().fit(X, y)
     with pytest.raises(ValueError, match=r"X has 5 features, but .* expecting 6"):
         input_hessian(model, X[:, :5], y)
-    with pytest.raises(ValueError, match="y has the class 7, which estimator was not"):
+    with pytest.raises(ValueError, match="y contains the class 7, but the classes"):
         input_hessian(model, X, np.where(y == 0, 7, y))
     with pytest.raises(ValueError, match=r"sample_weight is zero|one non-zero"):
         input_hessian(model, X, y, sample_weight=np.zeros(len(y)))
@@ -137,7 +137,7 @@ def test_prior_of_zero(rng, kind, derivatives, assert_close):
     others = y < 2
     H = input_hessian(model, X[others], y[others], derivatives=derivatives)
     assert_close(H, input_hessian(limit, X[others], y[others]))
-    with pytest.raises(ValueError, match=r"class 2 probability zero.*prior above zero"):
+    with pytest.raises(ValueError, match=r"zero of class 2 .*positive prior"):
         input_hessian(model, X, y, derivatives=derivatives)
 
 
@@ -153,5 +153,5 @@ def test_prior_of_zero(rng, kind, derivatives, assert_close):
 def test_several_labels(rng, classifier):
     X, Y = rng.normal(size=(40, 4)), rng.integers(2, size=(40, 3))
     classifier.fit(X, Y)
-    with pytest.raises(ValueError, match=r"several labels at once"):
+    with pytest.raises(ValueError, match=r"is a multilabel classifier"):
         input_hessian(classifier, X, Y[:, 0])

@@ -47,7 +47,7 @@ def test_sample_without_weight_is_absent():
 @pytest.mark.parametrize(
     ("y", "score", "options", "message"),
     [
-        ([0, 1], [[0.1, 0.9, 0.0]] * 2, {}, r"3 classes, and the labels are \[0, 1\]"),
+        ([0, 1], [[0.1, 0.9, 0.0]] * 2, {}, r"3 columns, but the labels are \[0, 1\]"),
         ([0, 1], [[0.1, 0.9]] * 2, {"labels": [1, 1]}, r"the labels are \[1, 1\]"),
         (
             [0, 1],

@@ -194,7 +194,7 @@ def test_bad_data(blobs, given):
         ):
             RejectionClassifier(classifier).fit(X, np.ones(len(y)))
     bad = FrozenEstimator(given.fit(X, y))
-    with pytest.raises(ValueError, match=r"FrozenEstimator gives NaN .* 1 of 2"):
+    with pytest.raises(ValueError, match=r"FrozenEstimator returns NaN .* 1 of 2"):
         RejectionClassifier(bad, rejection_rate=0.1).fit(
             [[0.5, np.nan], [1, 0]], [0, 1]
         )

@@ -104,7 +104,7 @@ def test_fewest_samples(target, n):
     """The rule of three: (1 - target)^n is at most .05."""
     confidences, correct = np.linspace(0.5, 1, n), np.ones(n, dtype=bool)
     assert _threshold_of_error(confidences, correct, target, 0.95) == 0
-    message = f"requires at least {n} validation .* are 0 errors in {n - 1} samples"
+    message = f"requires at least {n} held-out .* are 0 errors in {n - 1} samples"
     with pytest.warns(UserWarning, match=message):
         found = _threshold_of_error(confidences[1:], correct[1:], target, 0.95)
     assert found == np.inf
