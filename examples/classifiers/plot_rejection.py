@@ -43,7 +43,7 @@ figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
 for name, model in models.items():
     model.fit(X_train, y_train)
     AccuracyRejectionDisplay.from_estimator(model, X_test, y_test, label=name, ax=axis)
-axis.set(xlim=(0, 0.4), ylim=(0.9, 1.002))
+axis.set(xlim=(0, 40), ylim=(90, 100.2))
 # sphinx_gallery_alt = "Accuracy against the rejection rate for three classifiers"
 plt.show()
 
