@@ -64,9 +64,9 @@ print(f"{'five random features':24s} {np.mean(scores):.1%} (mean of 10 draws)")
 # Calibrated probabilities
 # ------------------------
 #
-# ``predict_proba`` of :class:`~skgeom.GMLVQ` divides the scores of the classes by a
-# temperature, which ``fit`` selects with held-out samples. Compare the log-loss with
-# the sigmoid calibration of scikit-learn, which fits five classifiers.
+# The probabilities of :class:`~skgeom.GMLVQ` depend on a temperature, which ``fit``
+# selects with held-out samples. Compare the log-loss with the sigmoid calibration of
+# scikit-learn, which fits five classifiers.
 
 for name, model in {
     "temperature": GMLVQ(random_state=0),
