@@ -35,13 +35,14 @@ SELECTED = {
     8: (5.85, 0.50),
 }
 PROTOTYPES = {n_categories: round(n) for n_categories, (n, _) in SELECTED.items()}
-# Ours, and the settings among which cross-validation chooses, by metric.
+# Our settings, and the grid from which cross-validation selects, by metric.
 GRIDS = {
     "riemann": {"n_prototypes": [5, 10], "sigma2": [0.1, 0.2]},
     "logeuclid": {"n_prototypes": [5, 10, 20], "sigma2": [0.05, 0.1, 0.2]},
 }
-# Of the kernel of kernel k-means, chosen in the same way. The default of KernelPCA,
-# 1 / 15, makes the kernel nearly linear, and kernel k-means equal to k-means.
+# The grid of gamma of kernel k-means, selected in the same way. The default of
+# KernelPCA, 1 / 15, makes the kernel nearly linear, and kernel k-means equal to
+# k-means.
 GAMMAS = [0.1, 0.3, 1, 3, 10]
 L_BFGS = {"representability": 0.003, "max_iter": 20, "tol": 1e-4}
 
