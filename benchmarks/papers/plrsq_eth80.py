@@ -133,7 +133,7 @@ def minimised(n_categories, n_splits):
     return result
 
 
-@reproduces("Tang et al. 2021, table 5", "Accuracy on ETH-80, per cent", version=4)
+@reproduces("Tang et al. 2021, table 5", "Accuracy on ETH-80, percent", version=4)
 def plrsq_table_5(quick):
     for n_categories in [3] if quick else PROTOTYPES:
         for method, means in PUBLISHED.items():
@@ -151,7 +151,7 @@ def plrsq_table_5(quick):
             yield Row(labels, minimised, {"n_categories": n_categories, "n_splits": 20})
 
 
-@reproduces("Tang et al. 2021, table B.8", "What cross-validation chooses on ETH-80")
+@reproduces("Tang et al. 2021, table B.8", "Selected parameters on ETH-80")
 def plrsq_table_b8(quick):
     for n_categories in [3] if quick else PROTOTYPES:
         for metric in ["logeuclid"] if quick else GRIDS:

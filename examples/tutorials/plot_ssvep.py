@@ -48,8 +48,8 @@ times = trials.tmin + np.arange(signals.shape[2]) / trials.sfreq
 print(signals.shape, trials.channels)
 
 # %%
-# Plot power spectra of channel Oz of subject 7, averaged over trials. Each spectrum has a
-# peak at the frequency of the light. The peak at 21 Hz is the smallest.
+# Plot power spectra of channel Oz of subject 7, averaged over trials. Each spectrum has
+# a peak at the frequency of the light. The peak at 21 Hz is the smallest.
 
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for label, frequency in enumerate(frequencies, 1):
