@@ -161,9 +161,7 @@ def one_prototype(data, epochs, annealing, seed, **options):
     return {"accuracy": 100 * model.fit(*train).score(*test)}
 
 
-@reproduces(
-    f"{PAPER}, table 2", "Learning rates of SynI and SynII, percent", version=2
-)
+@reproduces(f"{PAPER}, table 2", "Learning rates of SynI and SynII, percent", version=2)
 def plrsq_table_2(quick):
     for data, printed in RATES.items():
         for divisor in [100] if quick else printed:

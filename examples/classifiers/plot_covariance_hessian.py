@@ -47,10 +47,12 @@ network = make_pipeline(
 projection = CovarianceHessianProjection(network).fit(X_train, y_train)
 
 # %%
-# 2-D projections --------------- Each plot shows the test samples along two components,
-# the decision boundary of a linear support vector machine, and its F1 score on the test
-# samples. Two Hessian eigenvectors, and covariance with Hessian, have similar scores.
-# PCA, which does not use the labels, has a lower score.
+# 2-D projections
+# ---------------
+# Each plot shows the test samples along two components, the decision boundary of a
+# linear support vector machine, and its F1 score on the test samples. Two Hessian
+# eigenvectors, and covariance with Hessian, have similar scores. PCA, which does not
+# use the labels, has a lower score.
 
 methods = {
     "PCA": PCA(2).fit(X_train),
@@ -81,24 +83,25 @@ for axis, (name, method) in zip(axes, methods.items(), strict=True):
 plt.show()
 
 # %%
-# Assumptions of the theory ------------------------- The theory of the method assumes
-# isotropic classes, and first eigenvalues that are much larger than the second
-# eigenvalues. The attribute ``conditions_``, a :class:`~skgeom.ProjectionConditions`,
-# measures both assumptions. The classes of these data are far from isotropic.
-# Nevertheless, the first covariance eigenvector is close to the direction between the
-# class means.
+# Assumptions of the theory
+# -------------------------
+# The theory of the method assumes isotropic classes, and first eigenvalues that are
+# much larger than the second eigenvalues. The attribute ``conditions_``, a
+# :class:`~skgeom.ProjectionConditions`, measures both assumptions. The classes of these
+# data are far from isotropic. Nevertheless, the first covariance eigenvector is close
+# to the direction between the class means.
 
 print(projection.conditions_)
 
 # %%
 # Class separation along further eigenvectors
-# ------------------------------------------- The heat maps show the squared distance
-# between the class means along covariance eigenvectors, the within-class variance along
-# Hessian eigenvectors, and the ratio of both, as in figure 1 of the paper. The distance
-# is by far the largest along the first covariance eigenvector. Theorem 2 of the paper
-# predicts the smallest variance for the first Hessian eigenvector. These data violate
-# its assumptions, and the best ratio is in a later row.
-# :meth:`~skgeom.CovarianceHessianProjection.separation` returns a
+# -------------------------------------------
+# The heat maps show the squared distance between the class means along covariance
+# eigenvectors, the within-class variance along Hessian eigenvectors, and the ratio of
+# both, as in figure 1 of the paper. The distance is by far the largest along the first
+# covariance eigenvector. Theorem 2 of the paper predicts the smallest variance for the
+# first Hessian eigenvector. These data violate its assumptions, and the best ratio is
+# in a later row. :meth:`~skgeom.CovarianceHessianProjection.separation` returns a
 # :class:`~skgeom.SeparationGrid` with the values.
 
 grid = projection.separation(X_train, y_train)
@@ -117,11 +120,13 @@ plt.show()
 print(f"best ratio: {grid.ratio.max():.1f}")
 
 # %%
-# Spectra and contributions ------------------------- Both spectra decrease over several
-# orders of magnitude. Crosses mark the magnitudes of negative eigenvalues. The second
-# figure shows ``contributions_``, the magnitudes of the entries of the components.
-# Features with a large entry in the first component vary together; features with a
-# large entry in the second component have a large influence on the loss of the network.
+# Spectra and contributions
+# -------------------------
+# Both spectra decrease over several orders of magnitude. Crosses mark the magnitudes of
+# negative eigenvalues. The second figure shows ``contributions_``, the magnitudes of
+# the entries of the components. Features with a large entry in the first component vary
+# together; features with a large entry in the second component have a large influence
+# on the loss of the network.
 
 spectra = projection.covariance_eigenvalues_, projection.hessian_eigenvalues_
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
@@ -183,11 +188,12 @@ print(f"cosine with the axis: {abs(vectors[:, -1] @ projection.components_[1]):.
 print(f"three largest eigenvalues / trace: {values[-3:].sum() / values.sum():.3f}")
 
 # %%
-# Hessians of kernel classifiers ------------------------------ The Hessians of
-# :class:`~skgeom.KernelDiscriminantAnalysis` and of a calibrated ``SVC`` are computed
-# by the same formula for kernel expansions. With ``derivatives="differences"``, the
-# Hessians are computed from central differences of the predictions, and agree up to the
-# error of the differences.
+# Hessians of kernel classifiers
+# ------------------------------
+# The Hessians of :class:`~skgeom.KernelDiscriminantAnalysis` and of a calibrated
+# ``SVC`` are computed by the same formula for kernel expansions. With
+# ``derivatives="differences"``, the Hessians are computed from central differences of
+# the predictions, and agree up to the error of the differences.
 
 kernel_models = {
     "KernelDiscriminantAnalysis": KernelDiscriminantAnalysis(gamma=0.02),

@@ -72,15 +72,17 @@ for k, axis in enumerate(axes):
 plt.show()
 
 # %%
-# Breast cancer data ------------------ Compare the cross-validated accuracy of the
-# methods on the Wisconsin breast cancer data, thirty features of cell nuclei. A grid
-# search selects the kernel width ``gamma`` and a second parameter: the number of
-# components of kernel PCA, C of the support vector machine, or the regularization of
-# kernel discriminants. The last model in the table has no grid search: ``fit`` selects
-# the kernel width and the regularization by leave-one-out predictions. The four
-# nonlinear models are equally accurate within their standard errors, and more accurate
-# than LDA. Kernel discriminants without a grid search need about a third of the time of
-# the grid search, and return calibrated probabilities.
+# Breast cancer data
+# ------------------
+# Compare the cross-validated accuracy of the methods on the Wisconsin breast cancer
+# data, thirty features of cell nuclei. A grid search selects the kernel width ``gamma``
+# and a second parameter: the number of components of kernel PCA, C of the support
+# vector machine, or the regularization of kernel discriminants. The last model in the
+# table has no grid search: ``fit`` selects the kernel width and the regularization by
+# leave-one-out predictions. The four nonlinear models are equally accurate within their
+# standard errors, and more accurate than LDA. Kernel discriminants without a grid
+# search need about a third of the time of the grid search, and return calibrated
+# probabilities.
 
 X, y = load_breast_cancer(return_X_y=True)
 gammas = [0.003, 0.01, 0.03]
