@@ -38,8 +38,10 @@ def contours(axis, function, points, labels):
 # %%
 # Concentric rings
 # ----------------
-# For two classes, there is one discriminant. Its zero contour is close to a circle
-# between the rings. LDA has the accuracy of chance.
+# For two classes, there is one discriminant. With ``gamma=1``, the width of the kernel
+# is about the distance between the rings. The sign of the discriminant is chosen so
+# that its mean over the inner ring, the second class, is positive. The accuracy of LDA
+# is at chance level.
 
 X, y = make_circles(400, factor=0.5, noise=0.08, random_state=0)
 lda = LinearDiscriminantAnalysis().fit(X, y)

@@ -78,8 +78,7 @@ plt.axhline(100 / N_CLASSES, color="0.7", linestyle=":", label="chance")
 plt.xlabel("batch")
 plt.ylabel("accuracy (%)")
 plt.legend()
-# sphinx_gallery_alt = "Accuracy decreases with old filters, and less with updated
-# filters"
+# sphinx_gallery_alt = "Accuracy by batch: old filters decrease to chance level"
 plt.show()
 for name, values in accuracies.items():
     print(f"{name:15s} mean accuracy {np.mean(values):.1f} %")

@@ -6,7 +6,8 @@ Covariances of EEG differ more between subjects than between imagined movements.
 Re-centering moves the mean of each subject to the identity, without labels. In this
 example, recordings of nineteen electrodes are simulated, so the true sources are known.
 The sources are rhythms over the motor areas of the left hand, the right hand and the
-feet. In each trial, the rhythm of the imagined movement is weaker.
+feet, and one rhythm that is unrelated to movements. In each trial, the rhythm of the
+imagined movement is weaker.
 """
 
 # sphinx_gallery_thumbnail_number = 203

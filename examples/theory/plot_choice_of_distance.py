@@ -21,9 +21,10 @@ from skgeom import SQFA, GaussianClassifier
 # Synthetic classes
 # -----------------
 #
-# Five classes have twelve features, 100 training samples and 500 test samples each.
-# Their means are random, and 80 % of each class covariance belong to the class alone.
-# The four kinds of classes differ from this description in one property:
+# Draw five Gaussian classes with twelve features, and 100 training samples and 500 test
+# samples per class. The class means are random. Each class covariance combines a common
+# matrix (20 %) and a separate matrix of the class (80 %). Each of the four kinds of
+# classes changes one property:
 #
 # * *equal covariances*: only the class means differ;
 # * *equal means*: only the class covariances differ;
@@ -112,7 +113,8 @@ plt.show()
 #
 # * If one class is far from all other classes, ``"hellinger"`` is the most accurate
 #   distance. ``"bhattacharyya"`` and ``"jeffreys"`` are 7 percentage points less
-#   accurate, because pairs with the far class have the largest weight.
+#   accurate than ``"hellinger"``, because pairs with the far class have the largest
+#   weight.
 # * If the class means are equal, ``"mahalanobis"`` is 9 percentage points less accurate
 #   than ``"hellinger"``, because the distance is zero for equal means.
 # * If the class covariances are equal, ``"wasserstein"`` is 16 percentage points less

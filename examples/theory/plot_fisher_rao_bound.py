@@ -78,8 +78,8 @@ for spread, (distance, lower) in samples.items():
 # Embedding of Gaussians in SPD matrices
 # --------------------------------------
 #
-# The embedding maps a Gaussian of m variables to a positive definite matrix of order m
-# + 1. The bound is the affine-invariant distance between two such matrices, divided by
+# The embedding maps a Gaussian of m variables to a positive definite matrix with m + 1
+# rows. The bound is the affine-invariant distance between two such matrices, divided by
 # the square root of two. It is a lower bound, because the shortest path between the
 # matrices may contain matrices that are not embedded Gaussians.
 
