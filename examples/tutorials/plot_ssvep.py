@@ -17,9 +17,9 @@ and plots the power that separates the frequencies.
 # downloaded: cut the trials beforehand from the recordings at
 # https://github.com/sylvchev/dataset-ssvep-exoskeleton, from 0.5 s before to 5.5 s
 # after the start of each trial. The docstring of :func:`~skgeom.datasets.fetch_ssvep`
-# lists the arrays of the file. The function verifies a checksum of these arrays. If your
-# arrays differ, or for your own recordings, replace ``trials.data`` by an array of shape
-# (n_trials, n_channels, n_times), for example from ``mne.Epochs.get_data()``.
+# lists the arrays of the file. The function verifies a checksum of these arrays. If
+# your arrays differ, or for your own recordings, replace ``trials.data`` by an array of
+# shape (n_trials, n_channels, n_times), for example from ``mne.Epochs.get_data()``.
 #
 # Use only the trials with a light. Most trials without a light (rest) were recorded
 # before all other trials, so slow changes of the signals would also separate rest from
