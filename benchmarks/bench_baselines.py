@@ -1,8 +1,8 @@
 """Linear projections: accuracy of the features, and fit time.
 
-scikit-learn's digits are split into halves for training and test, centered, and divided
-by the training standard deviation. Each method computes 9 features, which a quadratic
-discriminant and three nearest neighbors classify::
+The digits of scikit-learn are split into halves for training and testing, centered, and
+divided by the training standard deviation. Each method computes nine features, which a
+quadratic discriminant and three nearest neighbors classify::
 
     python benchmarks/bench_baselines.py
 

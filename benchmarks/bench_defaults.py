@@ -130,7 +130,7 @@ VECTORS = {
     "GMLVQ": Contestant(
         lambda k: GMLVQ(),
         search_prototypes(GMLVQ()),
-        # Its metric is a matrix of all features, which takes minutes beyond that.
+        # For more features, the metric of all features takes minutes.
         fits=lambda problem: problem.X.shape[1] <= 1_000,
     ),
     "C + H": Contestant(
@@ -166,10 +166,12 @@ MATRICES = {
     ),
     "FgMDM": Contestant(lambda k: FgMDM(), plain=True),
 }
-# Training samples beyond which an estimator is left out, since it would take hours
+# largest numbers of training samples; for more samples, a fit takes hours
 MOST = {"NCA + k-NN": 2_000, "SVC": 20_000, "RSLVQ": 20_000, "GMLVQ": 20_000}
-SEARCHED = 3_000, 1_000  # training samples and features up to which it is searched
-ALONE = 30_000  # training samples from which on a problem runs alone, on all cores
+# largest numbers of training samples and of features with a grid search
+SEARCHED = 3_000, 1_000
+# A problem with at least this number of training samples runs alone, on all cores.
+ALONE = 30_000
 
 
 def scores(model, X, y):

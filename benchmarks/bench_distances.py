@@ -6,12 +6,13 @@
 ``REGIMES`` are Gaussian classes in twelve dimensions, with 100 training samples and 500
 test samples for each class and five seeds. Each regime differs from the regime "means
 and covariances" in one property. The tables are defined in ``bench_external.py``; each
-table has three folds. Each distance learns two and four filters, at most one less than
-the features, with default parameters (``"wasserstein"``: orthonormal filters), and
-classifiers are fitted to the filtered training samples. The command writes mean
-accuracies of :class:`skgeom.GaussianClassifier` (``doc/results/distances.csv``), and
-ranks and paired differences from the default distance, with standard errors over the
-regimes or over the tables (``doc/results/distances_ranks.csv``).
+table has three folds. SQFA learns two and four filters (at most one less than the
+number of features) with each distance and default parameters; filters of
+``"wasserstein"`` are orthonormal. :class:`skgeom.GaussianClassifier` is fitted to the
+filter outputs of the training samples. The command writes mean test accuracies
+(``doc/results/distances.csv``), and ranks and paired differences from the default
+distance, with standard errors over the regimes or over the tables
+(``doc/results/distances_ranks.csv``).
 """
 
 import time
@@ -107,7 +108,7 @@ def measured():
 
 
 def table_rows(found):
-    """Mean accuracies, a row for each problem."""
+    """One row of mean accuracies for each problem."""
     for group, number, problem in dict.fromkeys(key[:3] for key in found):
         row = {"data": problem, "group": group, "filters": number}
         for name in DISTANCES:

@@ -8,9 +8,8 @@ rest). The protocols are: within sessions (five stratified folds), across the se
 of a subject (all sessions except one for training), and across subjects (all subjects
 except one for training; each session of the test subject is tested separately). No
 method uses labels of the test set; FgMDM with ``tsupdate`` uses the matrices of the
-test set. All methods are tuned with equal effort: each method selects one of four
-candidates by the accuracy in three inner folds, which hold out whole subjects if there
-are several, and are stratified otherwise.
+test set. Each method selects one of four candidates by the accuracy in three inner
+folds, which hold out whole subjects if there are several, and are stratified otherwise.
 
 The command computes the results that ``doc/results/eeg.csv`` does not contain, and
 writes this file and ``doc/results/eeg_ranks.csv``: for each finished protocol, mean
@@ -122,7 +121,7 @@ def main():
     options = parser.parse_args()
     if options.data is None:
         parser.error("give --data, or set SKGEOM_DATA")
-    warnings.simplefilter("ignore")  # convergence of means and searches
+    warnings.simplefilter("ignore")  # convergence of means and optimizations
     path = RESULTS / "eeg.csv"
     rows = read(path)
     keys = "protocol", "data", "subject", "method"

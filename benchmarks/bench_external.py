@@ -138,7 +138,7 @@ def evaluate(name, model):
     start = time.process_time()
     try:
         scores = cross_val_score(pipeline, X, y, cv=folds, error_score="raise")
-    except Exception as error:  # of a method; the others can be computed
+    except Exception as error:  # of one method; the remaining methods can be computed
         print(f"{name}: {type(error).__name__}: {error}")
         scores = [np.mean(y == y[0])] * 5  # a constant prediction
     return {
@@ -196,7 +196,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tuned", type=int, help="number of tables, smallest first")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")  # convergence; candidates that a table refuses
+    warnings.simplefilter("ignore")  # convergence, errors of candidates
     name, tables = "external", read(HERE / "external_tables.csv")
     if options.tuned is not None:
         name = "external_tuned"

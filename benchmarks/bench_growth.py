@@ -257,7 +257,7 @@ def draw(results, panels, file):
     import matplotlib
     from matplotlib.figure import Figure
 
-    # Text remains text, and the same results give the same file.
+    # Store text as text, and write equal files for equal results.
     style = {"svg.fonttype": "none", "svg.hashsalt": "skgeom", "font.size": 9}
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(4 * len(panels), 7), layout="constrained")
@@ -274,10 +274,10 @@ def draw(results, panels, file):
                     points = curve(results, name, method, what)
                     ax.loglog(*points, "s", ls=line, ms=3, color="0.4", label=method)
                 ax.grid(alpha=0.3)
-                if panel.sizes[-1] < 100 * panel.sizes[0]:  # too few powers of ten
+                if panel.sizes[-1] < 100 * panel.sizes[0]:  # too few decades for ticks
                     ax.set_xticks(panel.sizes, panel.sizes)
                     ax.minorticks_off()
-            column[1].set_ylim(bottom=1)  # less is the noise of the measurement
+            column[1].set_ylim(bottom=1)  # smaller values are noise of the measurement
             column[0].set_title(f"more {panel.label}", fontsize=9)
             column[0].legend(fontsize=7)
             column[1].set_xlabel(f"number of {name}")

@@ -36,7 +36,7 @@ def main():
     jobs = [(SKLEARN, HERE), ("pymanopt", HERE), ("skgeom", HERE)]
     if arguments.against:
         jobs.append(("skgeom", arguments.against.resolve()))
-    n_rounds = arguments.repeats + 1  # the first one fills caches
+    n_rounds = arguments.repeats + 1  # the first import fills caches
     rounds = [[seconds(*job) for job in jobs] for _ in range(n_rounds)][1:]
     print(f"medians of {arguments.repeats}, and of the ratios to the first")
     for number, (names, checkout) in enumerate(jobs):

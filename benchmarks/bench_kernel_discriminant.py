@@ -1,8 +1,7 @@
 """Kernel discriminant analysis, scikit-kda, kfda and SVC: time, memory, accuracy.
 
-All methods of a table run in one process, in turn; the tables contain medians and
-ratios.
-Run the script on an otherwise idle machine::
+All methods of a table run in one process, in turn. The tables contain medians and
+ratios. Run the script on an otherwise idle machine::
 
     python -m benchmarks.bench_kernel_discriminant solvers peers svc one-thread auto
     python -m benchmarks.bench_kernel_discriminant small sizes
@@ -58,7 +57,7 @@ def interleaved(jobs, repeats):
             start = time.perf_counter()
             try:
                 results[name] = job()
-            except Exception as error:  # a peer may fail in any way
+            except Exception as error:  # a compared package may raise any error
                 results[name] = error
             seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(s) for name, s in seconds.items()}, results
@@ -148,7 +147,7 @@ def compare_svc(repeats, n=10_000):
 def compare_one_thread(repeats, n=10_000, n_choice=2000):
     """Defaults, and parameters chosen by the same folds; processor time of one thread.
 
-    Both methods choose among nine settings in three folds of the first 2,000 images.
+    Both methods select one of nine settings in three folds of the first 2,000 images.
     """
     X, y, *test = load(n)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)

@@ -126,7 +126,7 @@ def speed(folder):
     print(f"predict, 10,000 matrices of 9 x 9, 50 prototypes: {took:.2f} s")
 
 
-# Of each problem, how to load a split of it, the splits, and the estimator.
+# For each problem: a function that loads a split, the splits, and the estimator.
 FITS = {
     "ETH-80, 8 categories": (
         lambda folder, seed: load_eth(folder, 8, seed),

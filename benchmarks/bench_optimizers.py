@@ -2,8 +2,7 @@
 
 An evaluation is a point at which the optimizer requests the cost or the gradient. The
 script counts the evaluations until the relative error of the cost is below 1e-8, and
-prints
-medians over random initializations as a reStructuredText table::
+prints medians over random initializations as a reStructuredText table::
 
     python benchmarks/bench_optimizers.py
 """

@@ -78,7 +78,7 @@ def table(title, jobs, repeats):
         for name, job in jobs.items():
             wall, used = time.perf_counter(), time.process_time()
             results[name] = job()
-            if repeat or not repeats:  # without repeats, the first one counts
+            if repeat or not repeats:  # without repeats, use the first measurement
                 seconds[name].append(time.perf_counter() - wall)
                 cpu[name].append(time.process_time() - used)
     reference = statistics.median(next(iter(seconds.values())))

@@ -1,8 +1,7 @@
 """SQFA compared with the package sqfa, LDA and PCA: time, memory, objective, accuracy.
 
-All methods run in one process, in turn and several times; the tables contain medians
-and
-ratios. Run the script on an otherwise idle machine::
+All methods run in one process, in turn and several times. The tables contain medians
+and ratios. Run the script on an otherwise idle machine::
 
     python benchmarks/bench_sqfa.py                            # scikit-learn's digits
     python benchmarks/bench_sqfa.py --data mnist.npz           # X, y, n_train
@@ -52,7 +51,7 @@ def extra_memory(job):
 
 def profile(job):
     """One line with the parts of the time of a fit."""
-    searches = {}  # number of features: number of searches, evaluations, seconds
+    searches = {}  # number of features: number of optimizations, evaluations, seconds
 
     def minimize(cost, manifold, start, **options):
         begin = time.perf_counter()

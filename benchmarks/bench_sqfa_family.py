@@ -77,7 +77,7 @@ def compare_speed(data, repeats):
                 distance=distance,
                 regularization=noise,
                 group_size=group_size,
-                # In pairs, what the first pair finds decides on the others.
+                # The first pair of filters determines all later pairs.
                 init="auto" if group_size else "pca",
                 random_state=0,
             )

@@ -16,18 +16,14 @@ that hold out whole subjects, or whole runs if there is one training subject.
 - ``window`` compares windows of the running mean on halves of the first days;
 - ``strength`` compares values of prior_strength across subjects;
 - ``relevance`` compares values of relevance, also from the second day to the first day
-  and
-  on simulated data;
+  and on simulated data;
 - ``checks`` compares the results of each subject with and without adaptation, for equal
-  and
-  unequal class proportions;
+  and unequal class proportions;
 - ``constants`` compares candidates of the shrinkage, numbers of folds, and stopping
-  rules of
-  expectation maximization;
+  rules of expectation maximization;
 - ``within`` cross-validates within the second day;
 - ``labels`` adds the first labeled trials of each class of the new day to the training
-  data
-  (``doc/results/transfer_labels.csv``).
+  data (``doc/results/transfer_labels.csv``).
 """
 
 import argparse
@@ -474,7 +470,7 @@ def main():
     options = parser.parse_args()
     if options.data is None:
         parser.error("give --data, or set SKGEOM_DATA")
-    warnings.simplefilter("ignore")  # convergence of means and searches
+    warnings.simplefilter("ignore")  # convergence of means and optimizations
     folder = Path(options.data)
     if options.part == "accuracy":
         accuracy(folder, options.only)

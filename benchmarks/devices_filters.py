@@ -26,15 +26,15 @@ from skgeom import (
 )
 
 REPEATS = 3
-# A variance at which the peer, too, ends within its epochs.
+# With this variance, the package sqfa also converges within its epochs.
 REGULARIZATION = 10.0
 
 
 def rows(device, quick=False):
     """Yield (name, numpy seconds, device seconds, numpy score, device score).
 
-    Samples are on the device before the clock starts. Scores are the objectives, or
-    accuracies for new samples.
+    Samples are copied to the device before the measurement. Scores are the objectives,
+    or accuracies for new samples.
     """
     X, y, *test = load("mnist.npz")
     if quick:
@@ -43,7 +43,7 @@ def rows(device, quick=False):
     yield f"ClassStatistics, {n}", *compare_statistics(device, X, y)
     filters = {
         "SQFA(9)": SQFA(9, random_state=0),
-        # The problem that the peer solves.
+        # The settings of the package sqfa.
         f"SQFA(9), sample covariances, sigma^2 = {REGULARIZATION:g}": SQFA(
             9,
             regularization=REGULARIZATION,
@@ -55,7 +55,7 @@ def rows(device, quick=False):
     }
     for name, model in filters.items():
         if name == "AMAGauss(9)" and not quick and device == "cpu":
-            X_part, y_part = X[::10], y[::10]  # minutes otherwise
+            X_part, y_part = X[::10], y[::10]  # otherwise, the fit takes minutes
         else:
             X_part, y_part = X, y
         label = f"{name}, MNIST, {len(y_part):,} samples"
@@ -125,9 +125,9 @@ def compare_filters(model, device, X, y):
 
 
 def compare_peer(device, X, y):
-    """Seconds of the peer on the host and on the device, from samples, and of ours.
+    """Seconds of sqfa in CPU memory and on the device, and of skgeom, from samples.
 
-    Scores are our objective at its filters.
+    Scores are the objective of skgeom at the filters of sqfa.
     """
     import sqfa
     import torch

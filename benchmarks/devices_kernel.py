@@ -21,7 +21,7 @@ REPEATS = 3
 def rows(device, quick=False):
     """Yield (name, numpy seconds, device seconds, numpy score, device score).
 
-    Samples are on the device before the clock starts.
+    Samples are copied to the device before the measurement.
     """
     yield from exact(device, 1500 if quick else 10_000)
     yield from landmarks(device, quick)

@@ -24,7 +24,7 @@ from skgeom.datasets import make_spd_classes
 def rows(device, quick=False):
     """Yield (name, numpy seconds, device seconds, numpy score, device score).
 
-    Samples are on the device before the clock starts.
+    Samples are copied to the device before the measurement.
     """
     folder, repeats = Path(os.environ["SKGEOM_DATA"]), 1 if quick else 5
     data = {
@@ -69,7 +69,7 @@ def compare(model, device, X, y, X_test, y_test, repeats):
     def by_device(method, *data):
         with config_context(array_api_dispatch=True):
             result = getattr(models[device], method)(*data)
-            # What is computed for later does not count as done.
+            # Wait for results that the device computes asynchronously.
             return result.cpu().numpy() if method == "predict" else result
 
     with warnings.catch_warnings():

@@ -90,7 +90,7 @@ def in_logs(problem):
 
 
 def rare_digits():
-    """Digits with all images of 0 to 4 and 15 of each of 5 to 9 for training."""
+    """Digits: all images of 0 to 4 and 15 images of each of 5 to 9 for training."""
     X, y = load_digits(return_X_y=True)
     splits = []
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -193,7 +193,7 @@ def irrelevant_features(deviation, seed, n_train=1_500, n_test=3_000):
 
 
 def factors(n_factors, noise, seed, n_train=120, n_test=1_000, n_features=2_000):
-    """Three classes that differ in the weaker ones of a few strong factors."""
+    """Three classes that differ in the weaker factors of a few strong factors."""
     rng = np.random.default_rng(seed)
     y = np.arange(n_train + n_test) % 3
     means = np.zeros((3, n_factors))
@@ -240,7 +240,7 @@ def erp():
 
 
 def eth80(features):
-    """The images of seven objects of each category train, those of three test."""
+    """Seven objects of each category for training, and three objects for testing."""
     data = arrays("eth80_covariances.npz")
     X, y, thing = data[features], data["y"], data["object"]
     rng = np.random.default_rng(0)
@@ -254,7 +254,7 @@ def eth80(features):
 
 
 def unequal_spd(seed):
-    """Two classes of 200 matrices, 100 and 20 of which train."""
+    """Two classes of 200 matrices, with 100 and 20 matrices for training."""
     X, y = make_spd_classes(
         2, 200, 8, separation=0.6, dispersion=1.5, random_state=seed
     )

@@ -80,9 +80,8 @@ def row_keys(X):
         if issparse(block):
             block = block.tocsr(copy=True)
             block.sum_duplicates()
-            block.data = _bits(
-                block.data, np.empty((2, block.nnz))
-            )  # all bits of zero are zero
+            # All bits of zero are zero.
+            block.data = _bits(block.data, np.empty((2, block.nnz)))
         else:
             block = _bits(to_numpy(block), memory[:, : block.shape[0]])
         keys[batch] = block @ factors

@@ -1,11 +1,11 @@
-"""Look at each page of the built documentation in a browser, and follow its links.
+"""Check the layout and the links of each page of the built documentation.
 
     pip install playwright
     python tools/check_site.py doc/_build/html --browser /usr/bin/chromium
 
-Names the pages that scroll sideways at 390 pixels, tables and code that are cut at
-1,400 pixels, and links to pages or places that are not there. Ends with an error if
-there are any.
+The script opens the pages in a browser. It prints pages that scroll horizontally at a
+width of 390 pixels, tables and code that are cut at 1,400 pixels, and broken links. The
+exit status is an error if there are any.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from playwright.sync_api import sync_playwright
 
 PHONE, DESK = 390, 1400
-# Links of pages and of drawings (SVG), as whole addresses.
+# Links of pages and of SVG figures, as complete addresses.
 LINKS = "main a[href], main svg a"
 HREFS = """elements => elements.map(
     e => typeof e.href === "string" ? e.href
@@ -32,7 +32,7 @@ def main():
     parser.add_argument("--browser", help="path of a Chromium")
     arguments = parser.parse_args()
     pages = sorted(arguments.folder.glob("**/*.html"))
-    # Not the source code, nor the pages that run in a browser.
+    # Exclude source code, and pages that run in a browser.
     pages = [page for page in pages if not {"_modules", "lite"} & set(page.parts)]
     faults, places, links = [], {}, {}
     with sync_playwright() as playwright:
@@ -55,7 +55,7 @@ def main():
 
 
 def faults_of(tab, page):
-    """What does not fit on a page; it stays open in the tab."""
+    """Elements that do not fit on a page; the page stays open in the tab."""
     tab.set_viewport_size({"width": PHONE, "height": 800})
     tab.goto(page.resolve().as_uri())
     width = tab.evaluate("document.documentElement.scrollWidth")
@@ -70,7 +70,7 @@ def faults_of(tab, page):
 
 
 def broken(links, places):
-    """Messages about links, by page, that lead nowhere; outside links are left out."""
+    """Messages about broken links, by page; external links are not checked."""
     for name, targets in links.items():
         for target in set(targets):
             if urlsplit(target).scheme != "file":

@@ -1,9 +1,9 @@
-"""Draw the pictures of the site that no page of the gallery draws.
+"""Draw the figures of the site that are not part of the gallery.
 
     python tools/draw_site.py
 
-writes the logo and the picture of the landing page into ``doc/_static``, and the
-decision tree into ``doc``, for light and for dark pages.
+The script writes the logo and the figure of the landing page to ``doc/_static``, and
+the decision tree to ``doc``, for light and for dark pages.
 """
 
 import io
@@ -29,7 +29,7 @@ THEMES = {
 
 
 def main():
-    # Letters as text, so that files stay small; the same file each time.
+    # Store letters as text, so that files are small and equal in each run.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "skgeom"})
     draw_logo(STATIC / "logo.svg")
     for name, theme in THEMES.items():
@@ -100,7 +100,7 @@ def draw_reason(path):
             some = Z[y == label][:250]
             if some.shape[1] == 2:
                 panel.plot(*some.T, "o", color=colour, ms=3.5, alpha=0.7, mew=0)
-            else:  # two classes leave LDA one feature
+            else:  # LDA has one feature for two classes
                 panel.hist(Z[y == label], bins=40, color=colour, alpha=0.6)
         panel.set(xticks=[], yticks=[], xlabel="feature 1")
         panel.set_ylabel("feature 2" if Z.shape[1] == 2 else "samples")
@@ -109,7 +109,8 @@ def draw_reason(path):
 
 
 # Questions with their answers: a further question, or estimators, the page to which
-# they link, and whether they are ours. The table of doc/which.rst has the same answers.
+# they link, and whether they are part of skgeom. The table of doc/which.rst contains
+# the same answers.
 API = "generated/skgeom.{}.html".format
 TREE = (
     "What are your data?",
@@ -236,7 +237,7 @@ def as_list():
 
 
 def draw_branch(axis, theme, branch, level, row):
-    """Draw a question with all that follows; returns its height and the next row."""
+    """Draw a question and its answers; returns its height and the next row."""
     question, answers = branch
     heights = []
     for _, *following in answers:

@@ -4,10 +4,10 @@ Usage, from the root of the repository::
 
     python tools/estimator_checks.py [--write]
 
-The estimators, with default parameters, and the failures that are declared are those of
-``tests/test_estimator_checks.py``, where each check is a test. Estimators of
-scikit-learn and pyRiemann are counted in the same way for comparison. With ``--write``,
-the page of the documentation is written, otherwise it is printed.
+``tests/test_estimator_checks.py`` defines the estimators, with default parameters, and
+the declared failures; there, each check is a test. Checks of estimators of scikit-learn
+and pyRiemann are counted in the same way for comparison. With ``--write``, the script
+writes the page of the documentation; otherwise, it prints the page.
 """
 
 import os
@@ -42,14 +42,15 @@ Scikit-learn's checks of all estimators
 
 .. This page is written by "python tools/estimator_checks.py --write".
 
-scikit-learn tests estimators with ``check_estimator``. The table counts the results for every
-public estimator with default parameters, and for similar estimators of scikit-learn and pyRiemann.
-``RejectionClassifier`` and ``ClusterClassifier``, which require an estimator, use
-``LogisticRegression`` and ``KMeans``. Estimators of SPD matrices or images, in italics, run through an
-adapter that converts the vectors of the checks. pyRiemann uses the same adapter, which was
-written for skgeom and may cause some of its failures.
-Skipped checks require an array library or a device that was not available. A declared failure is
-expected, for the reason below the table.
+scikit-learn tests estimators with ``check_estimator``. The table counts the results for
+every public estimator with default parameters, and for similar estimators of
+scikit-learn and pyRiemann. ``RejectionClassifier`` and ``ClusterClassifier``, which
+require an estimator, use ``LogisticRegression`` and ``KMeans``. Names in italics are
+estimators of SPD matrices or images. An adapter converts the vectors of the checks to
+matrices or images for these estimators. The adapter was written for skgeom, and may
+cause some of the failures of pyRiemann. Skipped checks require an array library or a
+device that was not available. A declared failure is expected; the list below the table
+states its reason.
 
 Versions: scikit-learn {sklearn}, pyRiemann {pyriemann}.
 
@@ -60,7 +61,7 @@ Versions: scikit-learn {sklearn}, pyRiemann {pyriemann}.
 Failures
 ========
 
-{failures}"""  # noqa: E501
+{failures}"""
 STATUS = "passed", "skipped", "xfail", "failed"
 
 

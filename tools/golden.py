@@ -1,9 +1,9 @@
-"""Renew ``tests/golden.json``, the results that all platforms have to give.
+"""Update ``tests/golden.json``, the reference results for all platforms.
 
     python tools/golden.py
 
-Renew it only where results are meant to change, and look at the difference.
-``tests/test_golden.py`` compares, and says how close the numbers must be, and why.
+Update the file only if results are intended to change, and check the difference.
+``tests/test_golden.py`` compares results with this file, and explains the tolerances.
 """
 
 import json
@@ -23,7 +23,7 @@ TOYS = {"covariances": 2, "means": 2, "distances": 2, "lda": 1}
 
 
 def angles(components):
-    """Angles of the filters with the axes, in degrees: of each axis, the least.
+    """Smallest angle between each axis and the filters, in degrees.
 
     They do not depend on the order and the signs of the filters.
     """
@@ -45,7 +45,7 @@ def of_toys():
 
 
 def of_samples(name, X, y):
-    """Objectives of every second sample, and errors in the samples between."""
+    """Objectives of fits to every second sample, errors on the remaining samples."""
     X_train, y_train, X_test, y_test = X[::2], y[::2], X[1::2], y[1::2]
     n_components = min(4, X.shape[1] - 1)
     filters = {
@@ -105,13 +105,13 @@ def of_matrices():
 
 
 def results():
-    """All results: lists of numbers, by what they are of."""
+    """All results: lists of numbers, by name."""
     digits, digit_labels = load_digits(return_X_y=True)
     iris = load_iris(return_X_y=True)
     X, y = make_gaussian_classes(sqfa_toy_statistics("distances"), random_state=0)
     found = dict(of_toys())
     found.update(of_samples("iris", *iris))
-    # Not 0: pixels that never change are no matter here.
+    # Not 0, because some pixels are constant.
     found.update(of_samples("digits", digits[:, digits.std(axis=0) > 1], digit_labels))
     found.update(of_samples("toy", X, y))
     found.update(of_matrices())

@@ -1,16 +1,18 @@
-"""Hostile calls times every public estimator: no crash, no hang, errors with names.
+"""Call every public estimator with invalid values, and check the errors.
 
     python tools/hostile_calls.py [NAME ...]
 
-calls each estimator of ``tests/public_estimators.py``, or those named, with each value
-of a fixed list in place of each parameter, each argument of ``fit`` and
-``partial_fit``, and the samples of each further method. A call passes if it returns,
-or raises a ValueError or TypeError whose message names an argument or a parameter, or a
-MemoryError. It fails if the process dies, if it takes more than 10 s of processor time,
-or with any other error. Failures are printed, and then the exit status is 1.
+The script calls each estimator of ``tests/public_estimators.py``, or the estimators
+that are named. Each value of a fixed list replaces each parameter, each argument of
+``fit`` and ``partial_fit``, and the samples of each further method. A call passes if it
+returns, or raises a MemoryError, or a ValueError or TypeError whose message names an
+argument or a parameter. A call fails if the process dies, if it takes more than 10 s of
+processor time, or if it raises a different error. If a call fails, the script prints
+the failure, and the exit status is 1.
 
-``score`` is left out: it is ``predict`` and a metric of scikit-learn. Linux and macOS
-only; all estimators take about 20 minutes on one core.
+``score`` is not called, because it consists of ``predict`` and a metric of
+scikit-learn. The script runs on Linux and macOS, and takes about 10 minutes for all
+estimators on one core.
 """
 
 import decimal
@@ -46,7 +48,7 @@ SECONDS = 10
 MAKERS = {
     name: case.make for name, case in table.ESTIMATORS.items() if "," not in name
 } | {
-    # LinearDiscriminantAnalysis of scikit-learn does not stand such inputs.
+    # LinearDiscriminantAnalysis of scikit-learn fails for such inputs.
     "CovarianceHessianProjection": lambda: CovarianceHessianProjection(
         GaussianClassifier()
     ),
@@ -199,7 +201,7 @@ def calls(name):
 
 
 def fault_of(call, value, names):
-    """What is wrong with a call, as text; empty if nothing is."""
+    """The fault of a call, as text; empty if the call passes."""
     try:
         call(value)
     except (NotFittedError, MemoryError):

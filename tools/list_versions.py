@@ -1,9 +1,10 @@
-"""Write what the version switcher of the documentation offers, and the first page.
+"""Write the list of versions and the first page of the documentation.
 
     python tools/list_versions.py FOLDER URL
 
-FOLDER has one folder of pages for each version, "dev" for the unreleased one, and
-"stable" for a copy of the newest release. URL is where it is published.
+FOLDER contains one folder of pages for each version, "dev" for the unreleased version,
+and "stable" for a copy of the newest release. URL is the address of the published
+pages.
 """
 
 import json

@@ -77,13 +77,13 @@ BASES = (
 
 
 def annotation(text, options=()):
-    """The annotation for a type as docstrings state it.
+    """The annotation for a type of a docstring.
 
     ``options`` are the strings that are allowed, where the type is only ``str``.
     """
     text = re.sub(r",\s*(\\\s*)?default=.*", "", text)
     text = re.sub(r"`|, ?(float64|int)$", "", text)
-    # Shapes and sets have commas of their own.
+    # Shapes and sets contain commas.
     literals = re.findall(r'"([^"]*)"', text)
     if not literals and re.search(r"\bstr\b", text):
         literals = sorted(options)

@@ -1,10 +1,10 @@
-"""Many small fits of all estimators in one process, and what they leave behind.
+"""Check memory and global state after many small fits of all estimators.
 
     python tools/many_fits.py 10000
 
-prints the memory in use as it goes on, and whether threads, warning filters, random
-states and other global settings are at the end as they were at the beginning.
-``tests/test_many_fits.py`` runs a few, with this.
+The script prints the memory in use during the fits. At the end, it prints whether
+threads, warning filters, random states and further global settings are unchanged.
+``tests/test_many_fits.py`` runs a few fits with these functions.
 """
 
 import gc
@@ -21,13 +21,13 @@ import numpy as np
 import sklearn
 from threadpoolctl import threadpool_info
 
-# The table of all estimators, and what makes data for them.
+# The table of all estimators, and the functions that create data for them.
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 import public_estimators as table
 
 
 def global_state():
-    """What no fit may change, by name."""
+    """The global settings that no fit may change, by name."""
     return {
         "numpy.random": str(np.random.get_state()),  # noqa: NPY002
         "random": random.getstate(),
@@ -50,13 +50,13 @@ def global_state():
 
 
 def changed_state(before):
-    """Names of what differs from an earlier state."""
+    """Names of settings that differ from an earlier state."""
     after = global_state()
     return [name for name in before if before[name] != after[name]]
 
 
 def fit_all(n_rounds, skip=()):
-    """Fit each estimator once a round, to other data each time; yield the round."""
+    """Fit each estimator once per round, to different data; yield the round."""
     for seed in range(n_rounds):
         for name, case in table.ESTIMATORS.items():
             if name not in skip:
@@ -66,7 +66,7 @@ def fit_all(n_rounds, skip=()):
 
 
 def memory():
-    """Megabytes of this process in memory now; Linux only."""
+    """Resident memory of this process in MB (Linux only)."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
@@ -95,7 +95,7 @@ def main(n_fits):
 
 
 def growth_of(fits):
-    """Blocks of memory that Python holds more after each item of an iterator.
+    """Increase of the number of memory blocks of Python after each item of an iterator.
 
     An array, a dict or a model that is kept takes at least one.
     """

@@ -36,7 +36,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).parent / "equivalent_mutants.txt"
-# What is mutated, and the tests that must find it.
+# The modules to mutate, and the tests that must detect the faults.
 TESTED_BY = {
     "skgeom/geometry": ["tests/geometry", "tests/properties/test_geometry.py"],
     "skgeom/objectives": [
@@ -50,10 +50,10 @@ TESTED_BY = {
     "skgeom/_prototypes/_training.py": ["tests/prototypes", "tests/test_progress.py"],
 }
 FAST, EXHAUSTIVE = "not exhaustive", "exhaustive"
-MEMORY = 4 * 2**30  # bytes a mutant may take
-TOO_LONG = 1800  # seconds, for a mutant that waits for ever
-NO_RUN = 99  # exit code where pytest was not reached
-NO_TESTS = 5  # exit code where no test is of the tier
+MEMORY = 4 * 2**30  # bytes that a mutant may allocate
+TOO_LONG = 1800  # seconds, for a mutant that does not end
+NO_RUN = 99  # exit code if pytest was not started
+NO_TESTS = 5  # exit code if no test belongs to the tier
 OPTIONS = ["-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly"]
 
 OTHER = {
@@ -80,7 +80,7 @@ OTHER = {
 
 
 def changes(node):
-    """What a node can become: (attribute, or None for itself, new value)."""
+    """Changes of a node: (attribute, or None for the node, new value)."""
     if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp):
         if type(node.op) in OTHER:
             yield "op", OTHER[type(node.op)]()
@@ -221,7 +221,7 @@ class Chosen:
 
 
 def run_tests(tree, arguments, limit, plugins=()):
-    """Fate of a mutant: "survived", "killed", or "killed (time)"."""
+    """Result for a mutant: "survived", "killed", or "killed (time)"."""
     child = os.fork()
     if child == 0:
         try:
@@ -289,7 +289,7 @@ def exhaustive_seconds(tree, *paths):
 def tests_of_line(recorded, module, line, most):
     """The quickest tests that execute a line, and their seconds, ``most`` in all."""
     seconds, lines = recorded["seconds"], recorded["lines"][module]
-    # A statement of several lines may be known by its first one.
+    # A statement of several lines may be recorded by its first line.
     known = max((int(one) for one in lines if int(one) <= line), default=None)
     names = set(lines.get(str(known), []))
     if "" in names:  # executed by the import
@@ -417,7 +417,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # Imported once, before the forks; skgeom is imported in each of them.
+    # Imported once, before the forks; each fork imports skgeom.
     sys.path = [place for place in sys.path if Path(place).name != "tools"]
     os.environ["SCIPY_ARRAY_API"] = "1"  # as in tests/conftest.py
     for name in ("pymanopt", "pyriemann", "sklearn.utils.estimator_checks", "pandas"):

@@ -1,10 +1,9 @@
-"""Write the address and the latest release into files that cannot read them.
+"""Write the address and the latest release to CITATION.cff and the conda recipe.
 
     python tools/write_address.py
 
-pyproject.toml sets the address, and the latest dated heading of the changelog the
-version and the date. The files are CITATION.cff and the conda recipe; a test checks
-that they agree.
+pyproject.toml contains the address, and the latest dated heading of the changelog
+contains the version and the date. A test checks that the files agree.
 """
 
 import re

@@ -47,7 +47,7 @@ def main(arguments=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", help="names of --list, or all")
-    parser.add_argument("--list", action="store_true", help="what there is")
+    parser.add_argument("--list", action="store_true", help="list the names")
     parser.add_argument(
         "--table", action="store_true", help="write the page with all captions"
     )
@@ -57,10 +57,10 @@ def main(arguments=None):
     parser.add_argument(
         "--results", help="folder for tables and pictures, instead of the checkout's"
     )
-    parser.add_argument("--cache", default=HERE / "cache", help="folder of known rows")
+    parser.add_argument("--cache", default=HERE / "cache", help="folder of cached rows")
     parser.add_argument("--only", nargs="+", help="labels of the rows to compute")
     parser.add_argument("--seeds", type=int, help="limit of the new repetitions")
-    parser.add_argument("--fresh", action="store_true", help="forget the known rows")
+    parser.add_argument("--fresh", action="store_true", help="ignore the cached rows")
     parser.add_argument(
         "--progress",
         action="store_true",
@@ -91,7 +91,7 @@ def main(arguments=None):
         except KeyboardInterrupt:
             print("\ninterrupted; finished rows are kept, the same command goes on")
             return 130
-        except Exception:  # of one table; the others can be computed all the same
+        except Exception:  # of one table; the remaining tables can be computed
             traceback.print_exc()
             failed.append(name)
     if failed:

@@ -13,7 +13,7 @@ from skgeom.geometry import expm, mean_affine_invariant
 
 
 def annealed(sigma2, n_epochs, power=1.1):
-    """Variances that decrease from epoch to epoch, faster and faster, to a floor.
+    """Variances that decrease in each epoch, increasingly fast, to a minimum.
 
     The constants are those of section 6 of the paper. With ``power=1``, the variances
     decrease by a fixed factor, as in figure 4.

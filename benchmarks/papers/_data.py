@@ -21,14 +21,14 @@ from skgeom.datasets import (
 
 
 def fetched(fetch, *args, **kwargs):
-    """What a fetcher of skgeom.datasets returns, or Missing with its reason."""
+    """Result of a fetcher of skgeom.datasets; raises Missing with the reason."""
     data, reason = attempt(fetch, args, tuple(kwargs.items()))
     if reason is not None:
         raise Missing(reason)
     return data
 
 
-@cache  # also of failures: to find out that there is no connection takes seconds
+@cache  # cache failures too: the detection of a missing connection takes seconds
 def attempt(fetch, args, options):
     try:
         return fetch(*args, **dict(options)), None
@@ -58,8 +58,8 @@ def arrays(name):
 def digits(name):
     """Training and test images of "mnist" or "svhn" as the SQFA paper scales them.
 
-    All pixels are divided by the one deviation of the training set, and the mean of
-    each is subtracted, in single precision.
+    All pixels are divided by the standard deviation of the training set, and the mean
+    of each pixel is subtracted, in single precision.
     """
     images = fetched({"mnist": fetch_mnist, "svhn": fetch_svhn}[name])
     n_train, y = images.n_train, images.target
@@ -106,7 +106,7 @@ def table(name):
     X, y, names = data.data, data.target, list(data.feature_names)
     if name == "wbcd":
         y = 1 - y
-    elif name == "pima":  # a zero stands for a missing value
+    elif name == "pima":  # a zero represents a missing value
         for column in "glucose blood_pressure skin_thickness insulin bmi".split():
             X[X[:, names.index(column)] == 0, names.index(column)] = np.nan
     return X, y, names

@@ -91,7 +91,7 @@ class Cache:
             for line in path.read_text().splitlines() if path.exists() else []:
                 try:
                     entry = json.loads(line)
-                except json.JSONDecodeError:  # cut off by an interruption
+                except json.JSONDecodeError:  # from an interrupted run
                     continue
                 self.known[entry["key"]] = entry
 

@@ -178,7 +178,7 @@ def authors_network(X, y, seed, epochs):
     extra = minority[rng.randint(0, len(minority), counts.max() - counts.min())]
     index = np.concatenate([np.arange(len(y)), extra])
     torch.manual_seed(seed)
-    # Denormal numbers, of networks whose loss is nearly zero, take most of the time.
+    # If the loss of a network is nearly zero, denormal numbers make training slow.
     torch.set_flush_denormal(True)
     samples = torch.tensor(np.asarray(X[index], dtype=np.float32))
     labels = torch.tensor(y[index], dtype=torch.float32)[:, None]
@@ -237,9 +237,9 @@ def authors_projection(name, dataset, fold, seed):
 class DiscriminantOfPyDML(TransformerMixin, BaseEstimator):
     """KDA for two classes as pyDML 0.1.0 computes it, which the authors use.
 
-    Its matrix N within the classes is the sum of (1 - 1 / n_c) s_c s_c' over the
-    classes, where s_c is the sum of the n_c kernel columns of a class, plus 0.001 I.
-    KDA has the sum of the outer products of the columns instead. The direction is an
+    Its within-class matrix N is the sum of (1 - 1 / n_c) s_c s_c' over the classes,
+    where s_c is the sum of the n_c kernel columns of a class, plus 0.001 I. The correct
+    KDA uses the sum of the outer products of the columns. The direction is an
     eigenvector of N^-1 M by a routine for symmetric matrices.
     """
 

@@ -213,7 +213,7 @@ MATRICES = "covariance", "Hessian"
 
 @reproduces(
     f"{PAPER}, figure 6",
-    "What the features of WBCD contribute to the two eigenvectors",
+    "Contributions of the features of WBCD to the two eigenvectors",
     plot=plot_contributions,
 )
 def hartoyo_figure_6(quick):

@@ -8,10 +8,11 @@
     python -m benchmarks.papers sqfa-figure-6 --only "LMNN, one video of ten"
 
 The fourth command writes nine filters for images to ``cache/lmnn-mnist.npz``, and eight
-filters for videos to ``cache/lmnn-videos.npz``; the last two, in the environment of
-skgeom, compute their accuracies. As in the paper, one training sample of ten trains
-LMNN, after PCA to 100 components of all training samples. The settings are those of the
-authors' code. The environment variable SKGEOM_DATA names the folder of mnist.npz.
+filters for videos to ``cache/lmnn-videos.npz``. The last two commands, in the
+environment of skgeom, compute the accuracies of the filters. As in the paper, LMNN is
+trained with one tenth of the training samples, after PCA to 100 components of all
+training samples. The settings are those of the authors' code. The environment variable
+SKGEOM_DATA names the folder of mnist.npz.
 """
 
 import os

@@ -35,13 +35,14 @@ SELECTED = {
     8: (5.85, 0.50),
 }
 PROTOTYPES = {n_categories: round(n) for n_categories, (n, _) in SELECTED.items()}
-# Ours, and the settings among which cross-validation chooses, by metric.
+# Our settings, and the grid from which cross-validation selects, by metric.
 GRIDS = {
     "riemann": {"n_prototypes": [5, 10], "sigma2": [0.1, 0.2]},
     "logeuclid": {"n_prototypes": [5, 10, 20], "sigma2": [0.05, 0.1, 0.2]},
 }
-# Of the kernel of kernel k-means, chosen in the same way. The default of KernelPCA,
-# 1 / 15, makes the kernel nearly linear, and kernel k-means equal to k-means.
+# The grid of gamma of kernel k-means, selected in the same way. The default of
+# KernelPCA, 1 / 15, makes the kernel nearly linear, and kernel k-means equal to
+# k-means.
 GAMMAS = [0.1, 0.3, 1, 3, 10]
 L_BFGS = {"representability": 0.003, "max_iter": 20, "tol": 1e-4}
 
@@ -132,7 +133,7 @@ def minimised(n_categories, n_splits):
     return result
 
 
-@reproduces("Tang et al. 2021, table 5", "Accuracy on ETH-80, per cent", version=4)
+@reproduces("Tang et al. 2021, table 5", "Accuracy on ETH-80, percent", version=4)
 def plrsq_table_5(quick):
     for n_categories in [3] if quick else PROTOTYPES:
         for method, means in PUBLISHED.items():
@@ -150,7 +151,7 @@ def plrsq_table_5(quick):
             yield Row(labels, minimised, {"n_categories": n_categories, "n_splits": 20})
 
 
-@reproduces("Tang et al. 2021, table B.8", "What cross-validation chooses on ETH-80")
+@reproduces("Tang et al. 2021, table B.8", "Selected parameters on ETH-80")
 def plrsq_table_b8(quick):
     for n_categories in [3] if quick else PROTOTYPES:
         for metric in ["logeuclid"] if quick else GRIDS:

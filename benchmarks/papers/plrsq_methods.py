@@ -31,9 +31,10 @@ class VectorLVQ(ClassifierMixin, BaseEstimator):
     """GLVQ of the entries of matrices (Sato and Yamada, 1996), by L-BFGS.
 
     The cost is the mean of sigmoid(slope (d - e) / (d + e)), with the squared distances
-    d and e to the nearest prototypes of the right and of a wrong class. "relevance"
-    weights the squared differences (Hammer and Villmann, 2002). "tangent" is the
-    distance to an affine subspace through the prototype (Saralajew and Villmann, 2016).
+    d and e to the nearest prototypes of the correct and of an incorrect class.
+    "relevance" weights the squared differences (Hammer and Villmann, 2002). "tangent"
+    is the distance to an affine subspace through the prototype (Saralajew and Villmann,
+    2016).
     """
 
     def __init__(self, distance="euclidean", n_prototypes=1, random_state=None):

@@ -29,7 +29,7 @@ PUBLISHED = {
     "RSLVQ": (0.9407, 0.7752),
     "GMLVQ": (0.9361, 0.8191),
 }
-# Other readings of MDRM, and our methods, for which the paper has no figures.
+# Different versions of MDRM, and methods that are not in the paper.
 TRAINING_ONLY, LOG_MEANS = "MDRM, training set only", "MDRM, log-Euclidean means"
 OURS = "PLRSQ, L-BFGS", "PLRSQ, L-BFGS, log-Euclidean"
 # Table B.7: means of what the validation sets chose.
@@ -47,7 +47,7 @@ RATES = {
 
 
 def grid(method, data):
-    """The settings among which the validation sets choose, around table B.7."""
+    """The settings from which the validation sets select, around table B.7."""
     if method == "GMLVQ":
         return {"n_prototypes": [1, 2, 3], "max_iter": [20, 30, 100]}
     if method == "RSLVQ":
@@ -139,7 +139,7 @@ def plrsq_table_3(quick):
             )
 
 
-@reproduces(f"{PAPER}, table B.7", "What validation chooses on SynI and SynII")
+@reproduces(f"{PAPER}, table B.7", "Selected parameters on SynI and SynII")
 def plrsq_table_b7(quick):
     for column, data in enumerate(DATA):
         for method in [*CHOSEN, *OURS]:
@@ -161,9 +161,7 @@ def one_prototype(data, epochs, annealing, seed, **options):
     return {"accuracy": 100 * model.fit(*train).score(*test)}
 
 
-@reproduces(
-    f"{PAPER}, table 2", "Learning rates of SynI and SynII, per cent", version=2
-)
+@reproduces(f"{PAPER}, table 2", "Learning rates of SynI and SynII, percent", version=2)
 def plrsq_table_2(quick):
     for data, printed in RATES.items():
         for divisor in [100] if quick else printed:
@@ -181,7 +179,7 @@ def plrsq_table_2(quick):
 
 
 @reproduces(
-    f"{PAPER}, figure 2", "Accuracy by sigma2, SynI and SynII, per cent", version=2
+    f"{PAPER}, figure 2", "Accuracy by sigma2, SynI and SynII, percent", version=2
 )
 def plrsq_figure_2(quick):
     for data in ("SynI", "SynII"):

@@ -5,7 +5,7 @@ initializations are random, and 15 % of the training images select sigma2 by the
 accuracy of QDA.
 
 Times are processor times of one thread, relative to SQFA with the same settings and
-the same data, measured next to each other.
+the same data, measured in turn.
 """
 
 import time
@@ -225,7 +225,7 @@ def rows_of(data, quick):
 
 @reproduces(
     "Herrera-Esposito and Burge, preprint, figure 8",
-    "MNIST: other distances of second moments, medians",
+    "MNIST: distances of second moments, medians",
     version=3,
     median=True,
 )

@@ -67,7 +67,7 @@ def rows_of(toy, methods, quick):
         yield Row({"method": label}, parts, arguments, published)
 
 
-@reproduces(f"{PAPER}, figure 2", "Toy 1: what SQFA, LDA and PCA select", median=True)
+@reproduces(f"{PAPER}, figure 2", "Toy 1: dimensions of SQFA, LDA, PCA", median=True)
 def sqfa_figure_2(quick):
     methods = [
         ("SQFA", "SQFA", "fisher-rao", "1-2"),
@@ -77,7 +77,7 @@ def sqfa_figure_2(quick):
     yield from rows_of("covariances", methods, quick)
 
 
-@reproduces(f"{PAPER}, figure 3", "Toy 2: what SQFA and smSQFA select", median=True)
+@reproduces(f"{PAPER}, figure 3", "Toy 2: dimensions of SQFA and smSQFA", median=True)
 def sqfa_figure_3(quick):
     methods = [
         ("SQFA", "SQFA", "fisher-rao", "1-2"),
@@ -86,7 +86,7 @@ def sqfa_figure_3(quick):
     yield from rows_of("means", methods, quick)
 
 
-@reproduces(f"{PREPRINT}, figure 7", "Toy 3: what other distances select", median=True)
+@reproduces(f"{PREPRINT}, figure 7", "Toy 3: dimensions of five distances", median=True)
 def sqfa_preprint_figure_7(quick):
     selected = {
         "affine-invariant": "1-2",

@@ -168,7 +168,7 @@ def sqfa_figure_6(quick):
 
 @reproduces(
     "Herrera-Esposito and Burge, preprint, figure 8",
-    "Speed of naturalistic videos: other distances of second moments, medians",
+    "Speed of naturalistic videos: distances of second moments, medians",
     median=True,
     plot=draw,
 )

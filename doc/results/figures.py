@@ -30,7 +30,7 @@ def numbers(rows, column):
 
 
 def draw_comparison(axis, rows, labels=None, title=None, unit=1):
-    """Ours with its spread, and the published figure, row by row, times a unit."""
+    """Our values with their spread, and published values, in rows, times a unit."""
     labels = labels or [row["method"] for row in rows]
     places = np.arange(len(rows))
     spread = unit * np.nan_to_num(numbers(rows, "spread"))
@@ -79,7 +79,7 @@ def sqfa_videos():
 
 
 def of_methods(rows, measures, height, least=None):
-    """Accuracies by several measures, the best method of the first one on top."""
+    """Accuracies by several measures, sorted by the first measure."""
     first = [row for row in rows if row["measure"] == next(iter(measures))]
     order = sorted(first, key=lambda row: -float(row["reproduced"]))
     order = [row["method"] for row in order]
@@ -94,7 +94,7 @@ def of_methods(rows, measures, height, least=None):
 
 
 def far_below(axis, rows, least):
-    """Values that would press all others together: numbers at the edge."""
+    """Print values that are too small for the axis as numbers at its edge."""
     axis.set_xlim(left=least)
     for place, value in enumerate(100 * numbers(rows, "reproduced")):
         if value < least:
@@ -102,7 +102,7 @@ def far_below(axis, rows, least):
 
 
 def sqfa_bound():
-    """The bound, relative to the distance: on data, and for equal covariances."""
+    """The bound divided by the distance: on data, and for equal covariances."""
     left, right = panels(2, 2.8)
     rows = rows_of("sqfa-figure-10")
     features = list(dict.fromkeys(row["features"] for row in rows))
@@ -175,7 +175,7 @@ def hartoyo_held_out():
     axes = panels(3, 3.2)
     for axis, (name, title) in zip(axes, titles.items(), strict=True):
         rows = rows_of("hartoyo-held-out", data=name, measure="F1")
-        for row in rows:  # of ten folds: the standard error is what matters
+        for row in rows:  # mean of ten folds, with its standard error
             row["spread"] = float(row["spread"]) / np.sqrt(int(row["runs"]))
         draw_comparison(axis, rows, title=title)
         axis.set_xlabel("F1")

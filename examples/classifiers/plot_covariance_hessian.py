@@ -3,10 +3,10 @@
 ============================================================
 
 A network classifies samples of cells as benign or malignant by thirty features.
-:class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection: along the first
-axis the data have the largest variance; along the second axis the loss of the network
-has the largest curvature. The diagnostics show the class separation along further
-eigenvectors, the spectra, and the contributions of the features.
+:class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection of the samples
+(Hartoyo et al., 2025). The first axis is the direction of largest variance. The second
+axis is the direction in which the loss of the network has the largest curvature, the
+first eigenvector of its Hessian.
 """
 
 # sphinx_gallery_thumbnail_number = 102
@@ -37,8 +37,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
-# The network of the paper. The default network has a larger penalty and is nearly
-# linear here: all but one of its Hessian eigenvalues are negligible.
+# A network with the layers of the paper. The default network of the estimator has a
+# larger penalty and is nearly linear here: only one of its Hessian eigenvalues is
+# large.
 network = make_pipeline(
     StandardScaler(),
     MLPClassifier((32, 16, 8), alpha=3, max_iter=2000, random_state=0),
@@ -48,9 +49,10 @@ projection = CovarianceHessianProjection(network).fit(X_train, y_train)
 # %%
 # 2-D projections
 # ---------------
-# Each plot shows the test samples along two components, and the decision boundary of a
-# linear support vector machine. The F1 scores of the Hessian alone and of covariance
-# and Hessian are similar. PCA does not use the labels.
+# Each plot shows the test samples along two components, the decision boundary of a
+# linear support vector machine, and its F1 score on the test samples. Two Hessian
+# eigenvectors, and covariance with Hessian, have similar scores. PCA, which does not
+# use the labels, has a lower score.
 
 methods = {
     "PCA": PCA(2).fit(X_train),
@@ -83,22 +85,24 @@ plt.show()
 # %%
 # Assumptions of the theory
 # -------------------------
-# The theory assumes isotropic classes and dominant first eigenvalues. The classes of
-# these data are far from isotropic. Nevertheless, the first covariance eigenvector is
-# close to the direction between the class means. The attribute ``conditions_``, a
-# :class:`~skgeom.ProjectionConditions`, contains the diagnostics.
+# The theory of the method assumes isotropic classes, and first eigenvalues that are
+# much larger than the second eigenvalues. The attribute ``conditions_``, a
+# :class:`~skgeom.ProjectionConditions`, measures both assumptions. The classes of these
+# data are far from isotropic. Nevertheless, the first covariance eigenvector is close
+# to the direction between the class means.
 
 print(projection.conditions_)
 
 # %%
 # Class separation along further eigenvectors
 # -------------------------------------------
-# The heat maps show the distance between the class means along covariance eigenvectors,
-# the within-class variance along Hessian eigenvectors, and the ratio of distance to
-# variance, as in figure 1 of the paper. The first covariance eigenvector has by far the
-# largest distance. Unlike in theorem 2 of the paper, the first Hessian eigenvector does
-# not have the smallest variance, so the best ratio is in a later row. A
-# :class:`~skgeom.SeparationGrid` contains the values.
+# The heat maps show the squared distance between the class means along covariance
+# eigenvectors, the within-class variance along Hessian eigenvectors, and the ratio of
+# both, as in figure 1 of the paper. The distance is by far the largest along the first
+# covariance eigenvector. Theorem 2 of the paper predicts the smallest variance for the
+# first Hessian eigenvector. These data violate its assumptions, and the best ratio is
+# in a later row. :meth:`~skgeom.CovarianceHessianProjection.separation` returns a
+# :class:`~skgeom.SeparationGrid` with the values.
 
 grid = projection.separation(X_train, y_train)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
@@ -118,10 +122,11 @@ print(f"best ratio: {grid.ratio.max():.1f}")
 # %%
 # Spectra and contributions
 # -------------------------
-# Both spectra decrease over several orders of magnitude; crosses are negative
-# eigenvalues. ``contributions_`` contains the magnitudes of the entries of the
-# components. In the first component they are large for features with large variance, in
-# the second component for features with a large influence on the loss of the network.
+# Both spectra decrease over several orders of magnitude. Crosses mark the magnitudes of
+# negative eigenvalues. The second figure shows ``contributions_``, the magnitudes of
+# the entries of the components. Features with a large entry in the first component vary
+# together; features with a large entry in the second component have a large influence
+# on the loss of the network.
 
 spectra = projection.covariance_eigenvalues_, projection.hessian_eigenvalues_
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
@@ -129,7 +134,7 @@ for axis, values, name in zip(axes, spectra, ("covariance", "Hessian"), strict=T
     numbers = np.arange(len(values))
     axis.semilogy(numbers[values > 0], values[values > 0], "o")
     axis.semilogy(numbers[values < 0], -values[values < 0], "x")
-    axis.set(title=name, xlabel="number", ylabel="eigenvalue")
+    axis.set(title=name, xlabel="eigenvector", ylabel="eigenvalue")
 # sphinx_gallery_alt = "Eigenvalues of covariance and Hessian on a log scale"
 plt.show()
 
@@ -150,14 +155,14 @@ plt.show()
 # -------------------------------
 # Pass a classifier from another package as a function that returns logits and is
 # written with ``autograd.numpy``. The function below computes the logits of the network
-# above from its weights; the components are equal.
+# above from its weights. The resulting components equal the components above.
 
 network_scaler, network = projection.estimator_
 layers = list(zip(network.coefs_, network.intercepts_, strict=True))
 
 
 def logits(X):
-    """Logits of both classes: zero, and the output of the network."""
+    """Logits of both classes: zero and the output of the network."""
     values = (X - network_scaler.mean_) / network_scaler.scale_
     for weights, bias in layers[:-1]:
         values = anp.maximum(anp.dot(values, weights) + bias, 0)
@@ -173,20 +178,22 @@ print(
 # %%
 # The Hessian matrix
 # ------------------
-# :func:`~skgeom.input_hessian` returns the Hessian. The second axis of the projection
-# is the first eigenvector of the Hessian. Three eigenvectors contain most of the trace.
+# :func:`~skgeom.input_hessian` returns the Hessian of the loss with respect to the
+# features. The second axis of the projection is the first eigenvector of this matrix.
+# The three largest eigenvalues account for nearly all of the trace.
 
 hessian = input_hessian(logits, X_train, y_train)
 values, vectors = np.linalg.eigh(hessian)
 print(f"cosine with the axis: {abs(vectors[:, -1] @ projection.components_[1]):.3f}")
-print(f"share of three directions: {values[-3:].sum() / values.sum():.3f}")
+print(f"three largest eigenvalues / trace: {values[-3:].sum() / values.sum():.3f}")
 
 # %%
 # Hessians of kernel classifiers
 # ------------------------------
 # The Hessians of :class:`~skgeom.KernelDiscriminantAnalysis` and of a calibrated
-# ``SVC`` are computed by the same formula for kernel expansions. Central differences
-# of the predictions result in the same Hessians up to their error.
+# ``SVC`` are computed by the same formula for kernel expansions. With
+# ``derivatives="differences"``, the Hessians are computed from central differences of
+# the predictions, and agree up to the error of the differences.
 
 kernel_models = {
     "KernelDiscriminantAnalysis": KernelDiscriminantAnalysis(gamma=0.02),
@@ -198,4 +205,4 @@ for name, model in kernel_models.items():
     differences = input_hessian(model, X_train, y_train, derivatives="differences")
     error = np.linalg.norm(hessian - differences) / np.linalg.norm(hessian)
     share = np.linalg.eigvalsh(hessian)[-3:].sum() / np.trace(hessian)
-    print(f"{name}: share of three directions {share:.3f}, difference {error:.0e}")
+    print(f"{name}: three largest / trace {share:.3f}, relative difference {error:.0e}")

@@ -2,9 +2,10 @@
 Reject option on handwritten digits
 ===================================
 
-A classifier with a reject option does not classify samples whose confidence is below a
-threshold. The curves show the accuracy of the accepted digits against the rejected
-fraction, for three classifiers.
+A classifier with a reject option does not classify samples whose confidence, the
+largest class probability, is below a threshold. This example compares three classifiers
+by the accuracy of the accepted digits, and determines thresholds for a rejection rate
+and for an error rate.
 """
 
 import matplotlib.pyplot as plt
@@ -28,9 +29,10 @@ X_train, X_test, y_train, y_test = train_test_split(
 X_train, X_test = X_train / X_train.std(), X_test / X_train.std()
 
 # %%
-# Compare three classifiers of the 64 pixels or of nine features. The curves start at
-# the accuracy without rejection. A steeper curve means that the confidence, the largest
-# class probability, separates correct and incorrect predictions better.
+# LDA classifies the 64 pixels. The other two pipelines classify nine features. Plot the
+# accuracy of the accepted digits against the rejection rate. Each curve starts at the
+# accuracy without rejection. The curve is steeper if the confidence separates correct
+# and incorrect predictions better.
 
 models = {
     "LDA": LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1),
@@ -43,13 +45,13 @@ figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
 for name, model in models.items():
     model.fit(X_train, y_train)
     AccuracyRejectionDisplay.from_estimator(model, X_test, y_test, label=name, ax=axis)
-axis.set(xlim=(0, 0.4), ylim=(0.9, 1.002))
+axis.set(xlim=(0, 40), ylim=(90, 100.2))
 # sphinx_gallery_alt = "Accuracy against the rejection rate for three classifiers"
 plt.show()
 
 # %%
-# Print the smallest rejected fraction for which the accuracy of the accepted digits is
-# at least 99 %.
+# Print the smallest rejection rate for which the accuracy of the accepted digits is at
+# least 99 %, and the threshold of the confidence.
 
 for name, model in models.items():
     accuracies, rejected, thresholds = accuracy_rejection_curve(
@@ -60,9 +62,10 @@ for name, model in models.items():
     print(f"below the confidence {thresholds[first]:.1%}")
 
 # %%
-# With ``rejection_rate=0.1``, cross-validation on the training digits determines the
-# threshold that rejects 10 % of the digits. The rejected fraction of the test digits
-# differs from 10 % by chance.
+# With ``rejection_rate=0.1``, ``fit`` determines the threshold that rejects 10 % of the
+# training digits in cross-validation. The rejection rate of the test digits differs
+# from 10 %, because the classifier and the test digits differ from those in
+# cross-validation.
 
 rejecting = RejectionClassifier(models["SQFA + QDA"], rejection_rate=0.1)
 predicted = rejecting.fit(X_train, y_train).predict(X_test)
@@ -73,8 +76,8 @@ print(f"accuracy of accepted digits: {(predicted == y_test)[~rejected].mean():.1
 
 # %%
 # With ``target_error=0.03``, the error of the accepted digits is at most 3 % with a
-# probability of about 95 %. The limit is approximate, because the threshold is
-# determined by cross-validation on the training digits.
+# probability of about 95 %, the default of ``confidence_level``. The probability is
+# approximate, because cross-validation on the training digits determines the threshold.
 
 careful = RejectionClassifier(models["SQFA + QDA"], target_error=0.03)
 sure = careful.fit(X_train, y_train).predict(X_test)
@@ -83,7 +86,7 @@ print(f"rejected for target 3 %:     {1 - kept.mean():.1%}")
 print(f"error of accepted digits:    {(sure != y_test)[kept].mean():.1%}")
 
 # %%
-# Plot the digits with the smallest confidence, and their labels.
+# Plot the sixteen digits with the smallest confidence, and their labels.
 
 confidence = rejecting.predict_proba(X_test).max(axis=1)
 figure, axes = plt.subplots(2, 8, figsize=(8, 2.6), layout="constrained")

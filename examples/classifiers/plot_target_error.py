@@ -2,10 +2,10 @@
 Guaranteed error rate: target_error of the reject option
 ========================================================
 
-With ``target_error=0.05``, the error rate of the accepted samples is at most 5 %
-with probability ``confidence_level`` (0.9 here). This example
-repeats the selection of the threshold 200 times, and counts how often the error exceeds
-the target.
+With ``target_error=0.05`` and ``confidence_level=0.9``, the error rate of the accepted
+samples is at most 5 % with a probability of at least 90 %. This example selects the
+threshold 200 times with different samples, and counts how often the error exceeds the
+target.
 """
 
 import warnings
@@ -28,10 +28,11 @@ def draw(n_samples):
 
 
 # %%
-# Train a classifier once. In each of 200 draws, 1,200 labeled samples determine the
-# threshold, and the error is measured on 21,000 further samples.
+# Train a classifier once. In each of 200 draws, 1,200 new samples with labels determine
+# the threshold. The error is measured on 21,000 further samples. An error above the
+# target is allowed in 10 % of the draws.
 
-# In some draws no threshold meets the smallest target: all samples are rejected.
+# The expected warning: in some draws, no threshold meets the smallest target.
 warnings.filterwarnings("ignore", message="All samples are rejected")
 
 frozen = FrozenEstimator(LinearDiscriminantAnalysis().fit(*draw(900)))
@@ -62,4 +63,4 @@ figure.legend(title="dashed: targets", loc="outside upper center")
 plt.show()
 
 for target in targets:
-    print(f"target {target:.0%}: {np.mean(rejected[target]):.1%} rejected on average")
+    print(f"target {target:.0%}: mean rejection rate {np.mean(rejected[target]):.1%}")

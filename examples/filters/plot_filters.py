@@ -39,15 +39,16 @@ FilterDisplay.from_estimator(model, shape=(8, 8), n_columns=6)
 plt.show()
 
 # %%
-# Plot the class means and ellipses of one standard deviation for two filters.
+# Plot the class means and ellipses of one standard deviation for the first two filters.
 
 ClassEllipsesDisplay.from_estimator(model, X, y, label="digit")
 # sphinx_gallery_alt = "Ellipses of ten digits in the plane of two filters"
 plt.show()
 
 # %%
-# Six filters together separate all pairs of digits. A classifier confuses the closest
-# pairs most often.
+# The heat map shows the Fisher-Rao distance between each pair of digits, computed from
+# all six filters. A quadratic classifier confuses pairs with small distances most
+# often.
 
 display = DistanceMatrixDisplay.from_estimator(model, values_format=".1f")
 display.ax_.set(xlabel="digit", ylabel="digit")
@@ -58,9 +59,9 @@ plt.show()
 # Filters of moving patterns
 # --------------------------
 #
-# A random texture behind a slit of 2 degrees moves at one of 17 speeds. A sample is an
-# image of space and time, 15 frames of 20 pixels. All class means are zero: only the
-# class covariances differ.
+# A random texture moves behind a slit with a width of 2 degrees, at one of 17 speeds.
+# A sample is an image of space and time: 15 frames of 20 pixels. All classes have mean
+# zero, so only the class covariances differ.
 
 rng = np.random.default_rng(0)
 position = np.linspace(-1, 1, 20)  # degrees
@@ -73,16 +74,16 @@ X = np.zeros_like(place)
 for f in frequency:
     phase = rng.uniform(0, 2 * np.pi, size=(len(y), 1, 1))
     X += rng.rayleigh(size=phase.shape) / f * np.cos(2 * np.pi * f * place + phase)
-X *= np.cos(np.pi / 2 * position)  # the slit fades out
+X *= np.cos(np.pi / 2 * position)  # smooth edges of the slit
 X = (X + 0.1 * rng.standard_normal(X.shape)).reshape(len(y), -1)
 
 # %%
 # Learn four filters in groups of two. Time runs downwards, so a stripe from the upper
-# right to the lower left is a bar that moves to the left. The first and the last filter
-# respond to motion to the left, the second and the third filter to motion to the right.
-# Each direction has an odd and an even filter. The sum of the squared outputs of an odd
-# and an even filter measures the energy of the motion in their direction, independently
-# of the phase of the texture.
+# right to the lower left is a bar that moves to the left. The two filters of each group
+# respond to opposite directions of motion. Each direction has an odd filter (two
+# stripes of opposite sign) and an even filter (a central stripe). The sum of the
+# squared outputs of both filters measures the energy of the motion in this direction,
+# and hardly depends on the phase of the texture.
 
 sqfa = SQFA(4, group_size=2, random_state=0).fit(X, y)
 FilterDisplay.from_estimator(
@@ -98,12 +99,16 @@ FilterDisplay.from_estimator(
 plt.show()
 
 # %%
-# The color map shows the order of the classes. For two filters of opposite directions,
-# the speed rotates a narrow ellipse. For the odd and the even filter of one direction,
-# the speed changes the size of the ellipse.
+# Plot the ellipses of the speeds for the first two filters (left), and for the first
+# filter and the filter of the second group that responds to the same direction (right).
+# On the left, the speed rotates a narrow ellipse. On the right, the speed changes the
+# size of the ellipse.
 
+variances = np.diagonal(sqfa.statistics_.covariances, axis1=1, axis2=2)
+to_the_right = variances[speeds > 0].sum(axis=0) > variances[speeds < 0].sum(axis=0)
+partner = 2 if to_the_right[2] == to_the_right[0] else 3
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-for ax, dims in zip(panels, [(0, 1), (0, 3)], strict=True):
+for ax, dims in zip(panels, [(0, 1), (0, partner)], strict=True):
     ClassEllipsesDisplay.from_estimator(
         sqfa,
         dims=dims,
@@ -116,9 +121,8 @@ for ax, dims in zip(panels, [(0, 1), (0, 3)], strict=True):
 plt.show()
 
 # %%
-# Neighboring speeds have small distances. The distances are smaller for high speeds
-# than for low speeds: as in Weber's law, the same difference matters less at high
-# speeds.
+# Neighboring speeds have small distances. The same difference of speed results in a
+# smaller distance at high speeds than at low speeds, as in Weber's law of perception.
 
 display = DistanceMatrixDisplay.from_estimator(sqfa)
 display.ax_.set(xlabel="speed (deg/s)", ylabel="speed (deg/s)")

@@ -4,8 +4,9 @@ Ordered filters with group_size
 
 By default, all filters of SQFA are optimized jointly and have no order. With
 ``group_size=1``, filters are learned one by one: each new filter maximizes the
-objective together with the previous filters. The filters are therefore ordered, like
-principal components, and the first k filters are useful for every k.
+objective together with the previous filters, which do not change. The filters are
+therefore ordered, like principal components, and the first k filters can be used
+without a new fit.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -31,8 +32,8 @@ plt.show()
 
 # %%
 # The plot shows the test accuracy of a quadratic classifier on the first k filters.
-# Ordered filters are more accurate for small k. For k = 8, the difference is two of 450
-# test images.
+# Ordered filters are more accurate for small k. For k = 8, the numbers of correctly
+# classified images differ by two of 450.
 
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for name, model in {"group_size=1": ordered, "joint": together}.items():
@@ -43,7 +44,7 @@ for name, model in {"group_size=1": ordered, "joint": together}.items():
         scores.append(100 * correct)
     axis.plot(range(1, 9), scores, "o-", label=name)
     print(f"{name:12s}  first 2 filters {scores[1]:.1f} %, all 8 {scores[7]:.1f} %")
-axis.set(xlabel="first k filters", ylabel="test accuracy (%)")
+axis.set(xlabel="number of filters k", ylabel="test accuracy (%)")
 axis.legend()
-# sphinx_gallery_alt = "Accuracy against the number of filters: ordered ones lead"
+# sphinx_gallery_alt = "Accuracy of ordered and joint filters against their number"
 plt.show()

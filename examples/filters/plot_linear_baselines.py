@@ -2,9 +2,8 @@
 Supervised dimensionality reduction: eight linear methods on digits
 ===================================================================
 
-Eight methods compute two features of handwritten digits. Their objectives depend on the
-variance, the class means, neighbors, the second moments of pairs of classes, or the
-class distributions. Each title contains the test accuracy of a quadratic classifier.
+Eight methods compute two linear features of handwritten digits. Each title contains the
+test accuracy of a quadratic classifier on the two features.
 """
 
 # sphinx_gallery_thumbnail_number = 106
@@ -31,11 +30,12 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 # Comparison
 # ----------
 #
-# PCA maximizes the variance. Supervised PCA, LDA and LOL use the class means; LDA and
-# LOL also use the within-class variance. Local Fisher discriminants reduce the
-# distances between neighbors from the same class. Each generalized eigenvector
-# separates one pair of classes by their second moments; two eigenvectors do not
-# separate most digits. SQFA and AMA-Gauss use means and covariances of all classes.
+# PCA maximizes the variance, without labels. Supervised PCA, LDA and linear optimal
+# low-rank projection (LOL) use the class means; LDA and LOL also use the within-class
+# covariance. Local Fisher discriminants reduce the distances between neighbors from the
+# same class. Each generalized eigenvector (GEM) separates one pair of classes by their
+# second moments, so two eigenvectors do not separate most digits. SQFA and AMA-Gauss
+# use the means and covariances of all classes.
 
 methods = {
     "PCA": PCA(2),

@@ -2,10 +2,10 @@
 Nonlinear filters, number of filters, and contributions to distances
 ====================================================================
 
-A filter on kernel components is a nonlinear function of the image. This page compares
-nine linear and nine nonlinear filters on digits. It plots the preimages of the
-nonlinear filters, the error against the number of filters, and the contributions of
-means and covariances to the class distances.
+A filter on kernel principal components is a nonlinear function of the image. This page
+compares nine linear and nine nonlinear filters on digits. It plots images with extreme
+outputs of the nonlinear filters (preimages), the error against the number of filters,
+and the contributions of means and covariances to the class distances.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -40,15 +40,15 @@ nonlinear = make_pipeline(
 )
 for name, model in [("linear", linear), ("nonlinear", nonlinear)]:
     score = model.fit(X_train, y_train).score(X_test, y_test)
-    print(f"nine {name} filters: {score:.1%}")
+    print(f"nine {name} filters: test accuracy {score:.1%}")
 
 # %%
 # Preimages
 # ---------
 #
-# A nonlinear filter has no image of weights. The upper row shows the image with the
-# largest output of each filter, the lower row the image with the smallest output. The
-# filter separates the digits of the upper image from the digits of the lower image.
+# The weights of a nonlinear filter are not an image. The upper row shows the image with
+# the largest output of each filter, and the lower row the image with the smallest
+# output. Each filter separates digits that resemble these two images.
 
 pca, filters = nonlinear[0], nonlinear[1].components_
 images = np.concatenate([pca.preimages(filters), pca.preimages(-filters)])
@@ -60,11 +60,11 @@ plt.show()
 # Number of filters
 # -----------------
 #
-# Filters that are learned in groups are ordered, so one fit suffices for all numbers of
-# filters. The cross-validated error decreases more slowly than the Bayes error of
-# Gaussians with the same statistics, because the classes of digits are not Gaussian.
-# The dotted line is the smallest number of filters whose error is within one standard
-# error of the lowest error.
+# Linear filters that are learned in groups are ordered, so one fit per fold suffices
+# for all numbers of filters. The cross-validated error decreases more slowly than the
+# Bayes error of Gaussians with the same statistics, because the classes of digits are
+# not Gaussian. The dotted line marks the smallest number of filters whose error is
+# within one standard error of the lowest error.
 
 sqfa = SQFA(18, distance="hellinger", group_size=2, random_state=0)
 numbers = np.arange(2, 19, 2)
@@ -75,7 +75,7 @@ for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
     scores = [
         m.score(Z[test, :k], y[test]) for m, k in zip(models, numbers, strict=True)
     ]
-    errors.append(1 - np.array(scores))
+    errors.append(100 * (1 - np.array(scores)))
 mean, standard_error = np.mean(errors, axis=0), np.std(errors, axis=0, ddof=1) / 5**0.5
 best = mean.argmin()
 fewest = numbers[(mean <= mean[best] + standard_error[best]).argmax()]
@@ -84,9 +84,11 @@ bayes = [bayes_error(features.project(np.eye(18)[:k]), tol=0.05).value for k in 
 
 _, ax = plt.subplots(layout="constrained")
 ax.errorbar(numbers, mean, standard_error, marker="o", label="cross-validated error")
-ax.plot(numbers, bayes, "--.", label="Bayes error of the Gaussians")
+ax.plot(numbers, 100 * np.array(bayes), "--.", label="Bayes error of the Gaussians")
 ax.axvline(fewest, color="grey", linestyle=":", label="one standard error")
-ax.set(xlabel="number of filters", ylabel="error", yscale="log", ylim=(1e-3, 1))
+ax.set(xlabel="number of filters", ylabel="error (%)", yscale="log", ylim=(0.1, 100))
+ticks = [0.1, 1, 10, 100]
+ax.set_yticks(ticks, ticks)
 ax.legend()
 # sphinx_gallery_alt = "Error against the number of filters, flat beyond 14"
 plt.show()
@@ -97,12 +99,12 @@ plt.show()
 #
 # The Bhattacharyya distance is the sum of a term of the means and a term of the
 # covariances. For each filter, cells above the diagonal show the term of the means, and
-# cells below the diagonal the term of the covariances. The class means separate the
-# digits.
+# cells below the diagonal show the term of the covariances. For digits, the terms of
+# the means are much larger.
 
 
 def draw_parts(sqfa, labels):
-    """Draw both terms of the distances along each filter."""
+    """Draw both terms of the distance between each pair of classes, per filter."""
     figure, axes = plt.subplots(1, 4, figsize=(11, 3), layout="constrained")
     panels = []
     for k in range(4):
@@ -128,8 +130,8 @@ draw_parts(sqfa, sqfa.classes_)
 plt.show()
 
 # %%
-# Videos of moving textures, from -6 to 6 degrees per second, have nearly equal means.
-# The class covariances separate the speeds.
+# Videos of moving textures, with speeds from -6 to 6 degrees per second, have nearly
+# equal class means. Here the terms of the covariances are much larger.
 
 videos = make_speed_videos(
     speeds=np.linspace(-6, 6, 7), n_per_speed=150, random_state=0

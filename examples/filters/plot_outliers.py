@@ -3,9 +3,9 @@ Robust filters for data with outliers
 =====================================
 
 Two classes differ in their covariance, and one in fifteen training samples is an
-outlier. Outliers change sample covariances and therefore the filters. Robust
-covariances (minimum covariance determinant) and the distance between Student t
-distributions are less sensitive to outliers.
+outlier. The outliers change the sample covariances and therefore the filters. The
+minimum covariance determinant (``"mcd"``), a robust covariance estimate, and the
+distance between Student t distributions are less sensitive to outliers.
 """
 
 # sphinx_gallery_thumbnail_number = 101
@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 
 
 def sample(n_samples):
-    """Eight features; the classes differ in the correlation of the first two."""
+    """Eight inputs; the classes differ in the correlation of the first two inputs."""
     y = np.arange(n_samples) % 2
     X = rng.normal(size=(n_samples, 8))
     wide, narrow = 1.5 * X[:, 0], 0.3 * X[:, 1]
@@ -37,10 +37,10 @@ wrong = rng.random(600) < 1 / 15
 X[wrong, 4:] += 30 * rng.standard_t(1, size=(np.count_nonzero(wrong), 4))
 
 # %%
-# Plot the two features of test samples without outliers. Titles contain the test
-# accuracy of a quadratic classifier.
+# Plot two features of the test samples, which contain no outliers. The titles contain
+# the test accuracy of a quadratic classifier.
 
-# Held-out outliers have very small log posteriors.
+# The expected warning: held-out outliers have very small log posteriors.
 warnings.filterwarnings("ignore", message="The filters do not separate")
 
 models = {
@@ -65,9 +65,9 @@ panels[0].legend()
 plt.show()
 
 # %%
-# Print the squared weight of the filters on the first two features, in which the
-# classes differ.
+# The classes differ only in the first two of the eight inputs. Print the fraction of
+# the squared filter weights on these two inputs.
 
 for name, model in models.items():
     share = (model.components_[:, :2] ** 2).sum() / 2
-    print(f"{name:20s} {share:.0%} of the squared weight on the features that differ")
+    print(f"{name:20s} {share:.1%} of the squared weights on the first two inputs")

@@ -4,9 +4,9 @@ SQFA compared with LDA and PCA on toy problems
 
 This example computes filters for toy problems of Herrera-Esposito and Burge (2025) from
 the class statistics of :func:`~skgeom.datasets.sqfa_toy_statistics`, without samples.
-Each panel shows two axes of the data, the classes as ellipses of one standard
-deviation, and filters as arrows. If a panel does not show the arrow of a filter, the
-filter has no weights in the axes of the panel.
+Each panel shows two axes of the data, with classes as ellipses of one standard
+deviation and filters as arrows. A filter without an arrow in a panel has zero weights
+for the axes of this panel.
 """
 
 # sphinx_gallery_thumbnail_number = 100
@@ -23,7 +23,7 @@ COLORS = "black", "tab:purple", "crimson"
 
 
 def draw(axis, statistics, methods, dims, label=False, limit=1.6):
-    """Classes and the filters of methods in the plane of two axes."""
+    """Plot classes and filters of methods along two axes."""
     display = ClassEllipsesDisplay.from_statistics(
         statistics, dims=dims, ax=axis, legend=False
     )
@@ -45,7 +45,7 @@ def draw(axis, statistics, methods, dims, label=False, limit=1.6):
 # The class covariances differ in axes 1 and 2, the class means differ slightly in axes
 # 3 and 4, and the variance is largest in axes 5 and 6. SQFA selects axes 1 and 2, which
 # separate the classes best. Linear discriminant analysis (LDA) selects axes 3 and 4,
-# and principal component analysis (PCA) axes 5 and 6.
+# and principal component analysis (PCA) selects axes 5 and 6.
 
 statistics = sqfa_toy_statistics("covariances")
 within, total = statistics.pooled_covariances()
@@ -70,7 +70,7 @@ plt.show()
 # In this problem, the class means differ in axes 1 and 2, and the class covariances in
 # axes 3 and 4. The second moments differ more in axes 3 and 4. SQFA uses means and
 # covariances, and selects axes 1 and 2, in which the classes are narrow.
-# SecondMomentSQFA compares second moments only, and selects axes 3 and 4.
+# SecondMomentSQFA (smSQFA) compares second moments only, and selects axes 3 and 4.
 
 statistics = sqfa_toy_statistics("means")
 figure, panels = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
@@ -95,8 +95,9 @@ plt.show()
 # The orientations of three centered classes differ more in axes 1 and 2, which have a
 # small variance, than in axes 3 and 4, which have a large variance. Distances that do
 # not depend on the scale of an axis select axes 1 and 2. The Wasserstein and Euclidean
-# distances select axes 3 and 4. Two filters of unit norm would become equal with the
-# Euclidean distance, so its filters are orthonormal.
+# distances select axes 3 and 4. Filters for the Euclidean distance are orthonormal,
+# because two filters of unit norm would become equal. Titles contain the mean distance
+# of the classes; these values are not comparable between distances.
 
 statistics = sqfa_toy_statistics("distances")
 distances = [

@@ -5,8 +5,8 @@ Kernel discriminant analysis: nonlinear class boundaries
 Linear discriminant analysis (LDA) fails if the classes are not linearly separable.
 Kernel discriminant analysis is LDA in the feature space of a kernel, so its
 discriminants are nonlinear functions of the data. This example plots the discriminants
-as filled contours, and compares them with LDA, with kernel principal components
-followed by LDA, and with a support vector machine.
+as filled contours. It compares the accuracy with LDA, with kernel principal component
+analysis (PCA) followed by LDA, and with a support vector machine.
 """
 
 # sphinx_gallery_thumbnail_number = 101
@@ -38,9 +38,10 @@ def contours(axis, function, points, labels):
 # %%
 # Concentric rings
 # ----------------
-# Two classes have one discriminant. The width of the kernel is about the distance
-# between the rings. The mean of the discriminant over the inner ring, the second class,
-# is positive.
+# For two classes, there is one discriminant. With ``gamma=1``, the width of the kernel
+# is about the distance between the rings. The sign of the discriminant is chosen so
+# that its mean over the inner ring, the second class, is positive. The accuracy of LDA
+# is at chance level.
 
 X, y = make_circles(400, factor=0.5, noise=0.08, random_state=0)
 lda = LinearDiscriminantAnalysis().fit(X, y)
@@ -57,7 +58,8 @@ plt.show()
 # Swiss roll with four classes
 # ----------------------------
 # Four classes are sections of a rolled-up band, shown from the side. There are at most
-# three discriminants, one less than the number of classes, sorted by their ratio.
+# three discriminants, one less than the number of classes. They are sorted by the ratio
+# of between-class to within-class variance.
 
 X, position = make_swiss_roll(800, noise=0.3, random_state=0)
 X = StandardScaler().fit_transform(X[:, [0, 2]])
@@ -74,14 +76,15 @@ plt.show()
 # %%
 # Breast cancer data
 # ------------------
-# Compare the cross-validated accuracy of the methods on thirty features of cell nuclei,
-# the breast cancer data of Wisconsin. An inner cross-validation selects the width of
-# each kernel, and the number of principal components, the constant C of the support
-# vector machine, or the regularization of the kernel discriminants. The last model
-# selects width and regularization by leave-one-out predictions in ``fit``. The four
-# nonlinear models are equally accurate within their standard errors, and more accurate
-# than LDA. Kernel discriminants without a grid search need about a third of the time of
-# the grid search, and return calibrated probabilities.
+# Compare the cross-validated accuracy of the methods on the Wisconsin breast cancer
+# data, thirty features of cell nuclei. A grid search selects the kernel width ``gamma``
+# and a second parameter: the number of components of kernel PCA, C of the support
+# vector machine, or the regularization of kernel discriminants. The last model in the
+# table has no grid search: ``fit`` selects the kernel width and the regularization by
+# leave-one-out predictions. The four nonlinear models are equally accurate within their
+# standard errors, and more accurate than LDA. Kernel discriminants without a grid
+# search need about a third of the time of the grid search, and return calibrated
+# probabilities.
 
 X, y = load_breast_cancer(return_X_y=True)
 gammas = [0.003, 0.01, 0.03]
@@ -102,10 +105,11 @@ for name, model in models.items():
     found = cross_validate(make_pipeline(StandardScaler(), model), X, y, cv=5)
     scores, seconds = found["test_score"], found["fit_time"].mean()
     error = scores.std() / 5**0.5
-    print(f"{name:35s} {scores.mean():.1%} +- {error:.1%}, fit {seconds:.2f} s")
+    print(f"{name:35s} {scores.mean():.1%} (standard error {error:.1%})", end="")
+    print(f", fit {seconds:.2f} s")
 
 # %%
-# Plot the single discriminant of the two classes:
+# Plot the distribution of the discriminant for both classes.
 
 Z = StandardScaler().fit_transform(X)
 kda = KernelDiscriminantAnalysis(priors="uniform")

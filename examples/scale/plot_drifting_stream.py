@@ -3,10 +3,10 @@ Online learning on a drifting stream
 ====================================
 
 In this stream, the directions that separate the classes change slowly. The example
-compares three strategies: filters of the first batch, filters that
-:meth:`~skgeom.SQFA.partial_fit` updates with all samples so far, and filters of recent
-samples. For recent samples, :meth:`~skgeom.ClassStatistics.decay` reduces the weights
-of old samples before a new batch is added.
+compares three strategies: keep the filters of the first batch, update the filters with
+:meth:`~skgeom.SQFA.partial_fit`, which weights all previous samples equally, or reduce
+the weights of old samples with :meth:`~skgeom.ClassStatistics.decay` before a new batch
+is added.
 """
 
 import matplotlib.pyplot as plt
@@ -37,7 +37,7 @@ def batch(time):
 
 
 # %%
-# The classifier requires only the statistics of the features.
+# The classifier is fitted to the class statistics of the features, without samples.
 
 
 def classify(sqfa, X):
@@ -46,10 +46,10 @@ def classify(sqfa, X):
 
 
 # %%
-# Each batch is classified with the filters of the earlier batches and then used for
-# training. An optimization that starts from the last filters needs few iterations. With
-# a decay of 0.9 per batch, the weight of a batch is about one third after ten further
-# batches.
+# Each batch is first classified with the current filters, and then used to update the
+# filters. Each optimization starts from the current filters and needs few iterations.
+# With a decay of 0.9 per batch, the weight of a batch is about one third after ten
+# further batches.
 
 filters = SQFA(3, distance="hellinger", random_state=0)
 X, y = batch(0)
@@ -58,7 +58,7 @@ updated = clone(filters).partial_fit(X, y)
 recent = clone(filters)
 statistics = ClassStatistics.from_data(X, y)
 recent.fit_statistics(statistics)
-accuracies = {"kept": [], "all samples": [], "recent samples": []}
+accuracies = {"first batch": [], "all samples": [], "recent samples": []}
 for time in np.linspace(0, 1, N_BATCHES):
     X, y = batch(time)
     for name, sqfa in zip(accuracies, (kept, updated, recent), strict=True):
@@ -69,13 +69,16 @@ for time in np.linspace(0, 1, N_BATCHES):
     recent.fit_statistics(statistics.shrunk())
 
 # %%
+# Plot the accuracy of each batch. It decreases to chance level for the filters of the
+# first batch. Filters of recent samples are the most accurate on average.
+
 for name, values in accuracies.items():
     plt.plot(values, label=name)
-plt.axhline(100 / N_CLASSES, color="0.7", linestyle=":", label="by chance")
+plt.axhline(100 / N_CLASSES, color="0.7", linestyle=":", label="chance")
 plt.xlabel("batch")
-plt.ylabel("accuracy of the next batch (%)")
+plt.ylabel("accuracy (%)")
 plt.legend()
-# sphinx_gallery_alt = "Accuracy of old filters decreases, of updated filters not"
+# sphinx_gallery_alt = "Accuracy by batch: old filters decrease to chance level"
 plt.show()
 for name, values in accuracies.items():
-    print(f"{name:15s} {np.mean(values):.1f} %")
+    print(f"{name:15s} mean accuracy {np.mean(values):.1f} %")

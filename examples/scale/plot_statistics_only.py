@@ -20,8 +20,8 @@ from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
 from skgeom.plotting import ClassEllipsesDisplay
 
 # %%
-# Each site saves the counts, means and covariances of the classes in a file that does
-# not use pickle. The last samples are kept for the test.
+# Each site saves the counts, means and covariances of the classes in an npz file, which
+# does not use pickle. The last samples are test samples.
 
 X, y = shuffle(*load_digits(return_X_y=True), random_state=0)
 X_test, y_test = X[1500:], y[1500:]
@@ -31,8 +31,9 @@ for site in range(3):
     ClassStatistics.from_data(X[rows], y[rows]).save(folder / f"site{site}.npz")
 
 # %%
-# The files can be merged in any order. Each element of a list of statistics is one
-# fold: held-out parts select the regularization.
+# Merge the statistics of the sites, in any order. To learn the filters, pass the list
+# of statistics instead of the merged statistics: each element of the list is one fold
+# of the cross-validation that selects the regularization.
 
 parts = [ClassStatistics.load(path) for path in sorted(folder.glob("*.npz"))]
 statistics = ClassStatistics.merge(parts)
@@ -41,11 +42,11 @@ sqfa = SQFA(4, distance="hellinger", random_state=0).fit_statistics(parts)
 print(f"Regularization: {sqfa.regularization_:.3g}")
 
 # %%
-# The statistics of the features are computed from the statistics of the samples. The
-# two digits with the smallest distance between them are confused most often. The Bayes
-# error is the error of the optimal classifier of Gaussians with these statistics. The
-# error on digits is larger, because the features of digits are not exactly Gaussian and
-# their statistics are estimated.
+# Compute the statistics of the features from the statistics of the samples. Print the
+# two digits with the smallest distance, which are difficult to distinguish, and the
+# Bayes error: the error of the optimal classifier for Gaussians with these statistics.
+# The test error below is larger, because the features of digits are not exactly
+# Gaussian and their statistics are estimated.
 
 features = statistics.project(sqfa.components_)
 distances = sqfa.class_distances() + np.eye(10)
@@ -55,8 +56,8 @@ error = bayes_error(features, random_state=0).value
 print(f"Bayes error of these Gaussians: {error:.1%}")
 
 # %%
-# Train a classifier with the same statistics, and store it with the filters. Only the
-# test requires samples.
+# Train a classifier with the statistics of the features, and store the classifier with
+# the filters. Only the test requires samples.
 
 classifier = GaussianClassifier().fit_statistics(features)
 path = folder / "model.pickle"
@@ -65,7 +66,7 @@ filters, stored = pickle.loads(path.read_bytes())
 print(f"Test error: {1 - stored.score(filters.transform(X_test), y_test):.1%}")
 
 # %%
-# Plot the class ellipses from the statistics.
+# Plot the class ellipses of the first two features from the statistics.
 
 ClassEllipsesDisplay.from_statistics(features)
 # sphinx_gallery_alt = "Ellipses of ten digits in the plane of two features"

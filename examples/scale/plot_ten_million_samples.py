@@ -4,15 +4,15 @@ Data larger than memory: SQFA with Dask or blocks of files
 
 This example learns filters and a quadratic classifier from data that do not fit in
 memory. It writes the data to files, block by block, and computes the class statistics
-in two ways: with Dask and a progress bar, and with a loop. Both ways read each block
-once and compute the same filters.
+in two ways: with Dask and a progress bar, and with a generator of blocks. Both ways
+compute the same filters.
 
-This page is built with 100,000 samples. With the number of samples as an argument, ::
+This page is built with 100,000 samples. Pass a different number as an argument::
 
     python plot_ten_million_samples.py 10000000
 
-writes 2 GB to a temporary folder and needs no more memory than with 100,000 samples: a
-few blocks of 4 MB, and the class covariances.
+This command writes 2 GB to a temporary folder. It needs no more memory than 100,000
+samples: a few blocks of 4 MB, and the class covariances.
 """
 
 import sys
@@ -33,9 +33,9 @@ N_SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 N_CLASSES, N_FEATURES, ROWS = 5, 50, 20_000
 
 # %%
-# The samples of a class are Gaussian. The class means differ slightly. The class
-# covariances differ more: each class has a large variance along its own two of fifty
-# features.
+# Generate Gaussian classes with fifty features. The class means differ slightly, and
+# the class covariances differ more: each class has a large variance along two
+# directions of its own.
 
 rng = np.random.default_rng(0)
 means = 0.3 * rng.normal(size=(N_CLASSES, N_FEATURES))
@@ -65,9 +65,9 @@ for start in range(0, N_SAMPLES, ROWS):
 print(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.0f} MB")
 
 # %%
-# Create Dask arrays from the files; no file is read yet. (For Parquet files,
-# ``dask.dataframe.read_parquet`` returns a data frame, which the estimators also
-# accept; for Zarr, ``dask.array.from_zarr`` returns an array.)
+# Create Dask arrays from the files. No file is read yet. For Parquet files, use
+# ``dask.dataframe.read_parquet``, which returns a data frame that the estimators also
+# accept. For Zarr, use ``dask.array.from_zarr``.
 
 blocks = [dask.delayed(load)(path) for path in paths]
 rows = [min(ROWS, N_SAMPLES - start) for start in range(0, N_SAMPLES, ROWS)]
@@ -86,12 +86,12 @@ y = da.concatenate(
 print(f"{X.shape[0]:,} samples in {X.numblocks[0]} blocks of {X.dtype}")
 
 # %%
-# One pass over the files computes the class statistics, with one task per block, and
-# reads the 10,000 samples that select the regularization. The optimization of the
-# filters and the classifier require no further pass.
+# ``fit`` reads the files once. In this pass, it computes the class statistics, with one
+# task per block, and keeps 10,000 samples to select the regularization. The
+# optimization of the filters and the classifier require no further pass.
 
 sqfa = SQFA(10, distance="hellinger", random_state=0)
-with ProgressBar(minimum=1):  # of what takes longer than a second
+with ProgressBar(minimum=1):  # shown for computations longer than a second
     sqfa.fit(X, y)
 classifier = GaussianClassifier().fit_statistics(sqfa.statistics_)
 
@@ -105,17 +105,17 @@ with ProgressBar(minimum=1):
 print(f"Accuracy: {accuracy:.1%}")
 
 # %%
-# On a cluster, create a client first. The code is otherwise the same, and a failed
-# worker does not change the result. ::
+# On a cluster, create a client first. The remaining code and the result are the same,
+# even if a worker fails::
 #
 #     from distributed import Client
 #
 #     client = Client("address-of-the-scheduler:8786")
 #     sqfa.fit(X, y)
 #
-# Without Dask, use any iterable of blocks: the statistics are the same. Statistics
-# alone do not suffice to select the regularization and the shrinkage on held-out
-# samples, so the values of the first fit are used.
+# Without Dask, compute the statistics from any iterable of blocks. Class statistics
+# contain no held-out samples, so this fit uses the regularization and the shrinkage of
+# the first fit.
 
 statistics = ClassStatistics.from_blocks(load(path) for path in paths)
 again = clone(sqfa).set_params(regularization=sqfa.regularization_)
@@ -124,7 +124,7 @@ print(statistics)
 print(f"Objectives: {sqfa.objective_:.6f} and {again.objective_:.6f}")
 
 # %%
-# Plot the classes as Gaussians of the first two features.
+# Plot the class ellipses of the first two features.
 
 ClassEllipsesDisplay.from_statistics(sqfa.statistics_)
 # sphinx_gallery_alt = "Ellipses of five classes in the plane of two features"

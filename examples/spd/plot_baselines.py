@@ -5,9 +5,10 @@ Comparison of twelve classifiers of SPD matrices
 The data are two sets of 10 x 10 matrices from the PLRSQ paper. The classes of SynI
 differ in their eigenvectors and eigenvalues, the classes of SynII in their eigenvalues
 only. The classifiers use one mean per class, several clusters per class, linear
-decision boundaries in the tangent space, or a kernel. Most of them are pipelines of
-scikit-learn and pyriemann. :class:`~skgeom.baselines.ClusterClassifier` classifies
-samples by the clusters of any clusterer.
+decision boundaries in the tangent space, a kernel, or trained prototypes. Most of them
+are pipelines of scikit-learn and pyRiemann.
+:class:`~skgeom.baselines.ClusterClassifier` classifies samples by the clusters of any
+clusterer.
 """
 
 import matplotlib.pyplot as plt
@@ -55,21 +56,44 @@ models = {
 }
 
 # %%
-# Plot the accuracy in 3-fold cross-validation, with 40 matrices per class. On SynI,
-# class means, prototypes, and linear or kernel classifiers are similarly accurate, and
-# clusters per class are less accurate. On SynII, support vector machines with a
-# log-Euclidean kernel are the most accurate. With 27 training matrices per class,
-# trained prototypes (GLRSQ, PLRSQ) overfit and are less accurate than class means. With
-# more training matrices, PLRSQ is slightly more accurate than class means
-# (:ref:`results_plrsq`).
+# Compute the accuracy in 3-fold cross-validation, with 40 matrices per class. The first
+# figure compares one classifier of each kind on SynII.
+
+results = {}
+for name in ["SynI", "SynII"]:
+    X, y = make_syn_spd(name, 40, random_state=0)
+    results[name] = [cross_val_score(m, X, y, cv=3).mean() for m in models.values()]
+
+shown = {
+    "k-means": "clusters",
+    "PLRSQ": "prototypes",
+    "class means": "class means",
+    "tangent space, LDA": "tangent space",
+    "log-Euclidean kernel, SVM": "kernel",
+}
+figure, axis = plt.subplots(figsize=(4.6, 3), layout="constrained")
+for row, name in enumerate(shown):
+    value = 100 * results["SynII"][list(models).index(name)]
+    axis.plot(value, row, "o", ms=12)
+axis.set(xlabel="accuracy on SynII (%)", ylim=(-0.5, 4.5))
+axis.set_yticks(range(5), list(shown.values()), size=13)
+axis.grid(alpha=0.3)
+# sphinx_gallery_alt = "Accuracy on SynII of five kinds of classifiers"
+plt.show()
+
+# %%
+# The second figure compares all classifiers. On SynI, class means, prototypes, linear
+# and kernel classifiers are similarly accurate (90.7 to 95.6 %). Clusters and 4 x 4
+# matrices are less accurate. On SynII, the support vector machine with a log-Euclidean
+# kernel is the most accurate. With 27 training matrices per class, trained prototypes
+# (GLRSQ, PLRSQ) overfit and are less accurate than class means. With 250 training
+# matrices per class, PLRSQ with a decreasing sigma^2 is slightly more accurate than
+# class means (:ref:`results_plrsq`).
 
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
-place, results = np.arange(len(models)), {}
-for offset, name in [(-0.2, "SynI"), (0.2, "SynII")]:
-    X, y = make_syn_spd(name, 40, random_state=0)
-    scores = [cross_val_score(model, X, y, cv=3).mean() for model in models.values()]
+place = np.arange(len(models))
+for offset, (name, scores) in zip([-0.2, 0.2], results.items(), strict=True):
     axis.barh(place + offset, 100 * np.array(scores), 0.4, label=name)
-    results[name] = scores
 axis.set_yticks(place, list(models))
 axis.invert_yaxis()
 axis.set(xlabel="accuracy (%)", xlim=(20, 100))

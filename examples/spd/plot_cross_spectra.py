@@ -3,11 +3,11 @@ Direction of a traveling wave from complex cross-spectra
 ========================================================
 
 A wave passes an array of sensors, from left to right or from right to left. The powers
-of the sensors and the covariances of all pairs of sensors are equal in both cases: only
-the sign of the phase between two sensors differs. The imaginary part of the
-cross-spectrum, a complex matrix, contains this phase. :class:`~skgeom.PLRSQ` accepts
-complex Hermitian matrices. For estimators of real matrices,
-:func:`~skgeom.geometry.real_embedding` converts them.
+of the sensors and the covariances of all pairs of sensors are equal in both cases. Only
+the sign of the phase between two sensors differs, and the cross-spectrum, a complex
+Hermitian matrix, contains this sign in its imaginary part. :class:`~skgeom.PLRSQ`
+accepts complex Hermitian matrices. :func:`~skgeom.geometry.real_embedding` converts
+them for estimators that require real matrices.
 """
 
 # sphinx_gallery_thumbnail_number = 201
@@ -25,8 +25,8 @@ time = np.arange(N_TIMES) / 200  # seconds
 directions = np.array(["leftwards", "rightwards"])
 
 # %%
-# Simulate a wave of about 10 Hz that reaches each sensor 8 ms after its neighbor, with
-# noise.
+# Simulate a wave of about 10 Hz that reaches each sensor 8 ms after the previous
+# sensor, and add noise.
 
 
 def record(direction):
@@ -47,7 +47,7 @@ for panel, direction in zip(panels, directions, strict=True):
     panel.plot(time[:80], smooth[:, :80].T - 1.6 * np.arange(N_SENSORS), color="C0")
     panel.set(title=f"a wave that moves {direction}", xlabel="time (s)")
     panel.set_yticks(-1.6 * np.arange(N_SENSORS), range(1, N_SENSORS + 1))
-panels[0].set_ylabel("sensor (smoothed)")
+panels[0].set_ylabel("sensor (smoothed signal)")
 # sphinx_gallery_alt = "Signals of six sensors for waves in two directions"
 plt.show()
 
@@ -55,9 +55,10 @@ plt.show()
 # Accuracy with real and complex covariances
 # ------------------------------------------
 #
-# The complex values of the analytic signal contain the phase of each sensor at each
-# time. The covariances of the analytic signals are the cross-spectra. The real parts of
-# the cross-spectra do not separate the directions.
+# The Hilbert transform computes the analytic signal, whose complex values contain the
+# phase of each sensor at each time. The covariances of the analytic signals are the
+# cross-spectra. Chance is about 50 %: the real parts of the cross-spectra do not
+# separate the directions.
 
 analytic = hilbert(trials)
 spectra = analytic @ analytic.conj().mT / N_TIMES

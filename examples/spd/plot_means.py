@@ -2,9 +2,11 @@
 Geometric and arithmetic means of covariance matrices
 =====================================================
 
-The arithmetic mean of covariance matrices has a larger determinant than the matrices
-(swelling). The geometric mean, which minimizes affine-invariant distances, does not
-swell. A linear map of the coordinates transforms the geometric mean like the matrices.
+The determinant of the arithmetic mean of covariance matrices can exceed the
+determinants of all matrices (swelling). The geometric mean minimizes the mean squared
+affine-invariant distance, and does not swell: its determinant is the geometric mean of
+the determinants. A linear map of the coordinates transforms the matrices and their
+geometric mean in the same way.
 """
 
 # sphinx_gallery_thumbnail_number = 100
@@ -32,9 +34,9 @@ for name, mean in means.items():
     print(f"{name:10s} mean squared distance {np.mean(distances**2):.3f}")
 
 # %%
-# Each matrix is drawn as an ellipse, in the original coordinates (left) and in
-# coordinates whitened with the geometric mean (right), in which the geometric mean is
-# the unit circle.
+# Plot each matrix as an ellipse in the original coordinates (left) and in coordinates
+# that are whitened with the geometric mean (right). In whitened coordinates, the
+# geometric mean is the unit circle.
 
 angles = np.linspace(0, 2 * np.pi, 100)
 circle = np.stack([np.cos(angles), np.sin(angles)])
@@ -56,9 +58,10 @@ plt.show()
 # Affine-invariant distance and generalized eigenvalues
 # -----------------------------------------------------
 #
-# The generalized eigenvalues of two matrices are the stationary ratios of variances.
-# The affine-invariant distance is the norm of the logarithms of the generalized
-# eigenvalues. Neither the eigenvalues nor the distance depends on the coordinates.
+# The ratio of the variances of two covariance matrices depends on the direction. Its
+# largest value, smallest value and further stationary values are the generalized
+# eigenvalues. The affine-invariant distance is the norm of their logarithms. Neither
+# the eigenvalues nor the distance depends on the coordinates.
 
 mean = means["geometric"]
 ratios = generalized_eigenvalues(X[0], mean)
@@ -73,10 +76,10 @@ print("in other coordinates:", generalized_eigenvalues(moved, moved_mean).round(
 # Tangent space
 # -------------
 #
-# Logarithms of whitened matrices form a vector space of symmetric matrices, so linear
-# classifiers apply. The matrix exponential is the inverse map.
+# Logarithms of whitened matrices form the vector space of symmetric matrices, so linear
+# classifiers can be used. The matrix exponential is the inverse of the logarithm.
 
 tangent = logm(whiten(X, means["geometric"]))
-print("mean of the tangent vectors:", np.abs(tangent.mean(axis=0)).max().round(8))
+print("largest entry of their mean:", np.abs(tangent.mean(axis=0)).max().round(8))
 factor = np.linalg.cholesky(means["geometric"])
-print("inverse map restores X:", np.allclose(factor @ expm(tangent) @ factor.T, X))
+print("exponential restores X:", np.allclose(factor @ expm(tangent) @ factor.T, X))

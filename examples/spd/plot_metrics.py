@@ -2,9 +2,10 @@
 Metrics of SPD prototypes, and an animation of training
 =======================================================
 
-A covariance matrix of two features is an ellipse. The classes differ in orientation,
-and their sizes vary. The metric determines the shape of the prototypes and whether size
-matters. An animation shows prototypes during training.
+A covariance matrix of two features can be drawn as an ellipse. In this example, the
+classes differ in the orientation of the ellipses, and the sizes vary within each class.
+The figure shows how the metric changes the prototypes of the classes. An animation
+shows prototypes during training.
 """
 
 # sphinx_gallery_thumbnail_number = 100
@@ -35,8 +36,8 @@ def outline(axis, matrix, **style):
 
 
 # %%
-# The plots show samples (thin) and the prototype of each class (thick) for four
-# metrics. Euclidean prototypes are large, because large matrices dominate the mean.
+# Each plot shows samples (thin lines) and the prototype of each class (thick lines) for
+# one metric. Euclidean prototypes are large, because large matrices dominate the mean.
 
 metrics = ["riemann", "logeuclid", "logdet", "euclid"]
 figure, panels = plt.subplots(2, 2, figsize=(7, 7), layout="constrained")
@@ -58,13 +59,13 @@ plt.show()
 #
 # Three prototypes start at the identity matrix. Stochastic steps move each prototype
 # towards samples of its class, and away from samples of the other classes. The left
-# plot shows each matrix as a point of a disc, the projection of the cone of positive
-# definite matrices along its axis. Circles are at the center, narrow ellipses near the
-# edge. The angle of a point is twice the angle of its ellipse.
+# plot shows the shape of each matrix, without its size, as a point of a disc. Circles
+# are at the center, and narrow ellipses near the edge. The angle of a point is twice
+# the angle of its ellipse. The right plot shows the matrices as ellipses.
 
 
 def disc(matrices):
-    """Places of matrices in the unit disc; they do not change with the size."""
+    """Points of the unit disc that do not depend on the sizes of the matrices."""
     a, b, c = matrices[..., 0, 0], matrices[..., 0, 1], matrices[..., 1, 1]
     return np.stack([a - c, 2 * b], axis=-1) / (a + c)[..., None]
 
@@ -89,7 +90,7 @@ for label, colour in enumerate(COLOURS):
     for matrix in X[y == label][:12]:
         outline(right, matrix, color=colour, lw=0.4, alpha=0.6)
     ellipses += right.plot([], [], color=colour, lw=3.5, label=f"class {label}")
-left.set(aspect="equal", title="in the cone of matrices")
+left.set(aspect="equal", title="shapes, as points of a disc")
 left.axis("off")
 right.set(aspect="equal", title="as ellipses", xlim=(-4, 4), ylim=(-4, 4))
 right.set(xticks=[], yticks=[])
@@ -104,7 +105,7 @@ def draw(frame):
         ellipses[label].set_data(*(np.linalg.cholesky(path[frame, label]) @ circle))
 
 
-# The last frame stays for a while.
+# Repeat the last frame at the end.
 frames = [*range(N_FRAMES), *[N_FRAMES - 1] * 10]
 animation = FuncAnimation(figure, draw, frames, interval=150)
 # sphinx_gallery_alt = "Animation: three prototypes move to their classes"

@@ -37,8 +37,8 @@ report("RSLVQ, Euclidean metric", RSLVQ())
 # Feature selection by relevance
 # ------------------------------
 #
-# In each training fold, select the five features with the largest relevances, and
-# compare them with five random features.
+# In each training fold, select the five features with the largest relevances. Compare
+# the accuracy on these features with the accuracy on five random features.
 
 
 def relevance(gmlvq):
@@ -64,9 +64,9 @@ print(f"{'five random features':24s} {np.mean(scores):.1%} (mean of 10 draws)")
 # Calibrated probabilities
 # ------------------------
 #
-# ``predict_proba`` of :class:`~skgeom.GMLVQ` uses a temperature that is selected with
-# held-out samples. Compare the log-loss with a sigmoid calibration by scikit-learn,
-# which fits five classifiers.
+# The probabilities of :class:`~skgeom.GMLVQ` depend on a temperature, which ``fit``
+# selects with held-out samples. Compare the log-loss with the sigmoid calibration of
+# scikit-learn, which fits five classifiers.
 
 for name, model in {
     "temperature": GMLVQ(random_state=0),
@@ -81,7 +81,8 @@ for name, model in {
 # ------------------
 #
 # The features are ten measurements of cell nuclei, each as mean, standard error and
-# worst value. The relevances sum to one. Few measurements have large relevances.
+# worst value. The relevances are normalized to a sum of one. The plot shows the ten
+# largest relevances. Most of these features are worst values.
 
 gmlvq = GMLVQ(random_state=0).fit(X, y)
 metric = gmlvq.omega_.T @ gmlvq.omega_
@@ -97,8 +98,8 @@ plt.show()
 # 2-D projection by the metric
 # ----------------------------
 #
-# The leading axes of the metric determine most of the distances. The plot shows samples
-# and prototypes along two of them.
+# The eigenvectors of the metric with the largest eigenvalues contribute most to the
+# distances. The plot shows samples and prototypes along the first two eigenvectors.
 
 _, axes = np.linalg.eigh(metric)
 plane = axes[:, :-3:-1]
@@ -107,7 +108,7 @@ for label, colour in zip(gmlvq.classes_, ["tab:blue", "tab:orange"], strict=True
     axis.plot(*(X[y == label] @ plane).T, ".", color=colour, ms=4, label=label)
     prototypes = gmlvq.prototypes_[gmlvq.prototype_labels_ == label] @ plane
     axis.plot(*prototypes.T, "*", color=colour, ms=18, mec="black")
-axis.set(xlabel="first axis of the metric", ylabel="second axis")
+axis.set(xlabel="first eigenvector of the metric", ylabel="second eigenvector")
 axis.legend(title="stars: prototypes")
-# sphinx_gallery_alt = "Samples and prototypes along two axes of the metric"
+# sphinx_gallery_alt = "Samples and prototypes along two eigenvectors of the metric"
 plt.show()

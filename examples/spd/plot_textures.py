@@ -3,9 +3,9 @@ Texture classification with region covariances
 ==============================================
 
 :class:`~skgeom.RegionCovariance` computes a descriptor of an image of any size: the
-covariance of pixel features, such as intensity and derivatives. Prototypes classify the
-covariance matrices. Several prototypes per class represent a class with different
-kinds of images, which its mean does not represent.
+covariance of pixel features, such as intensity and derivatives. In this example,
+prototypes classify the covariance matrices. One of the classes contains two kinds of
+images: its mean represents neither kind, but two prototypes represent both.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ from skgeom import PLRSQ, RegionCovariance
 from skgeom.baselines import mdrm
 
 rng = np.random.default_rng(0)
-# The widths of the blur, down and across, in pixels. Stripes are upright or level.
+# Vertical and horizontal width of the blur in pixels. Stripes have two orientations.
 kinds = {"fine": [(0.8, 0.8)], "coarse": [(2.0, 2.0)]}
 kinds["stripes"] = [(3.0, 1.0), (1.0, 3.0)]
 labels = np.repeat(list(kinds), 60)
@@ -46,9 +46,10 @@ plt.show()
 # Region covariance descriptors
 # -----------------------------
 #
-# The descriptors are the 3 x 3 covariances of the intensity and its first derivatives.
-# Two entries of the descriptors show the classes: stripes form two clusters, and their
-# mean lies near the coarse textures.
+# The descriptors are the 3 x 3 covariances of the intensity and the magnitudes of its
+# first derivatives. The scatter plot shows the standard deviations of the derivatives.
+# Stripes form two clusters, and the mean of all stripes is close to the coarse
+# textures.
 
 features = ["I", "|I_x|", "|I_y|"]
 descriptor = RegionCovariance(features, regularization=1e-6)
@@ -70,8 +71,9 @@ plt.show()
 # Classification accuracy
 # -----------------------
 #
-# Class means and single prototypes confuse stripes with other textures. Two prototypes
-# per class represent both orientations.
+# Class means and single prototypes confuse stripes with the other classes. Two
+# prototypes per class represent both orientations, and all textures are classified
+# correctly.
 
 for name, classifier in {
     "class means": mdrm(),

@@ -3,10 +3,11 @@ Re-centering and activation patterns on simulated EEG
 =====================================================
 
 Covariances of EEG differ more between subjects than between imagined movements.
-Re-centering moves the mean of each subject to the identity, without labels. The
-recordings are simulated, so the true sources are known: nineteen electrodes, and
-rhythms over the motor areas of the left hand, the right hand and the feet, one of which
-is weaker in each trial.
+Re-centering moves the mean of each subject to the identity, without labels. In this
+example, recordings of nineteen electrodes are simulated, so the true sources are known.
+The sources are rhythms over the motor areas of the left hand, the right hand and the
+feet, and one rhythm that is unrelated to movements. In each trial, the rhythm of the
+imagined movement is weaker.
 """
 
 # sphinx_gallery_thumbnail_number = 203
@@ -33,7 +34,7 @@ ELECTRODES = {
     **{"O2": (2, -6)},
 }
 PLACES = np.array(list(ELECTRODES.values())) / 75  # in meters
-SOURCES = np.array([[3, 0], [-3, 0], [0, 0], [0, -5]]) / 75  # the last is no movement
+SOURCES = np.array([[3, 0], [-3, 0], [0, 0], [0, -5]]) / 75  # the last has no movement
 MOVEMENTS = np.array(["left hand", "right hand", "feet"])
 N_PEOPLE, N_TRIALS = 5, 150
 rng = np.random.default_rng(0)
@@ -59,9 +60,10 @@ X = np.concatenate([record(y[person == p]) for p in range(N_PEOPLE)])
 new = person == N_PEOPLE - 1
 
 # %%
-# In the left plot, two principal components of the matrix logarithms separate the
-# subjects. In the right plot, after re-centering, the scores of a model that was
-# trained on four subjects separate the movements of the fifth subject.
+# The left plot shows two principal components of the matrix logarithms, which separate
+# the subjects. The right plot shows two principal components of the class scores after
+# re-centering. A model that is trained on four subjects separates the movements of the
+# fifth subject.
 
 Z = Recentering().fit_transform(X, domain=person)
 model = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
@@ -88,9 +90,10 @@ plt.show()
 # Accuracy for the new subject
 # ----------------------------
 #
-# Chance is 33.3 %. Without re-centering, the classifier is hardly more accurate. Online
+# Without re-centering, the accuracy is little above chance (33.3 %). Online
 # re-centering updates the mean of the new subject with each trial before the prediction
-# of this trial. Its accuracy includes the first trials, when the mean is uncertain.
+# of this trial. The accuracy of online re-centering includes the first trials, for
+# which the mean is uncertain.
 
 session = ["new"] * int(new.sum())
 fixed = TransferDiscriminantAnalysis().fit(X[~new], y[~new])
@@ -110,10 +113,11 @@ print(f"re-centered trial by trial: {np.mean(correct):.1%}")
 # -------------------------------
 #
 # The first row shows, for each movement, the spatial filter with the smallest output
-# power in the class mean. A filter of re-centered signals is multiplied by
-# :math:`M^{-1/2}`, with the mean M of the subject. The second row shows the activation
-# patterns: the weaker rhythm is over the motor area, of the opposite hemisphere for a
-# hand. The weights of the filters do not show its location, because they also suppress
+# power in the class mean. The class means are means of re-centered matrices. To apply
+# the filters to the original signals, multiply them by :math:`M^{-1/2}`, with the mean
+# M of the subject. The second row shows the activation patterns, which locate the
+# weaker rhythm: over the motor area, and for a hand in the opposite hemisphere. The
+# weights of the filters do not show the location, because the filters also suppress
 # other rhythms.
 
 mean = mean_affine_invariant(X[new])
@@ -122,8 +126,8 @@ whitening = (vectors / np.sqrt(values)) @ vectors.T
 filters = []
 for class_mean in model.means_:
     found, ratios = spatial_filters(class_mean, np.eye(len(PLACES)))
-    strongest = ratios.argmin()  # of the least power, in this class
-    filters.append(found[strongest] @ whitening)
+    weakest = ratios.argmin()  # the smallest output power in this class
+    filters.append(found[weakest] @ whitening)
 patterns = activation_patterns(np.array(filters), mean)
 shown = np.concatenate([filters, patterns])
 shown *= np.sign(shown.sum(axis=1, keepdims=True))

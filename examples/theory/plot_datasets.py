@@ -3,8 +3,8 @@ Generators and fetchers of data sets
 ====================================
 
 This page plots the output of the generators in :mod:`skgeom.datasets`, and explains how
-to fetch the data of the papers. Toy problems are available as samples, or as exact
-statistics for fits without samples.
+to obtain the real data of the papers that skgeom implements. Toy problems are available
+as samples, or as exact class statistics for ``fit_statistics``.
 """
 
 # sphinx_gallery_thumbnail_number = 101
@@ -25,8 +25,8 @@ from skgeom.plotting import ClassEllipsesDisplay
 # Gaussian classes
 # ----------------
 #
-# Plot two toy problems of the SQFA paper, and samples of one problem. Ellipses show one
-# standard deviation.
+# Plot two toy problems of the SQFA paper as ellipses of one standard deviation, and
+# samples of the second problem.
 
 toy = sqfa_toy_statistics("means")
 X, y = make_gaussian_classes(toy, n_per_class=200, random_state=0)
@@ -59,7 +59,7 @@ for panel, name in zip(panels[1:], ["SynI", "SynII"], strict=True):
     for label in range(4):
         values = np.linalg.eigvalsh(syn[classes == label])[:, ::-1]
         panel.semilogy(range(1, 11), values.T, color=f"C{label}", lw=0.4)
-    panel.set(title=f'make_syn_spd("{name}")', xlabel="number", ylabel="eigenvalue")
+    panel.set(title=f'make_syn_spd("{name}")', xlabel="rank", ylabel="eigenvalue")
 # sphinx_gallery_alt = "SPD matrices as ellipses, and eigenvalues of two data sets"
 plt.show()
 
@@ -90,9 +90,9 @@ plt.show()
 # :func:`~skgeom.datasets.fetch_pima` download missing files with scikit-learn. The
 # files of :func:`~skgeom.datasets.fetch_svhn` must be downloaded manually, and the
 # files of :func:`~skgeom.datasets.fetch_eth80`, :func:`~skgeom.datasets.fetch_ssvep`
-# and :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed; the error message
-# explains how. All fetchers have the same interface. The following code is not run on
-# this page::
+# and :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed. If a file is missing,
+# the error message states its source. All fetchers have the same interface. The
+# following code is not run on this page::
 #
 #     from skgeom.datasets import fetch_heart, fetch_mnist
 #

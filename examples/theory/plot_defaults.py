@@ -3,8 +3,9 @@ Effect of the regularization on the accuracy
 ============================================
 
 ``regularization`` is the variance that SQFA adds to the covariance of the filter
-outputs. Small values lead to overfitting, and large values suppress small differences
-between classes. By default, ``fit`` selects a value with held-out training samples.
+outputs. Filters overfit if the value is small, and ignore small differences between
+classes if the value is large. By default, ``fit`` selects a value with held-out
+training samples.
 """
 
 import matplotlib.pyplot as plt
@@ -18,19 +19,19 @@ X, y = load_digits(return_X_y=True)
 X = X / X.std()
 
 # %%
-# Plot the accuracy of a quadratic classifier on nine filters of 200 training images,
-# for a range of values and for the automatic value. All fits use sample covariances, so
-# they differ in the regularization only; by default, ``fit`` also selects a shrinkage
-# of the class covariances. The accuracies are means of eight random splits of the data.
-# ``"auto"`` is the largest value whose held-out log posterior is within one standard
-# error of the best value, so it is larger than the value with the highest test
-# accuracy.
+# Plot the accuracy of a quadratic classifier on nine filters against the
+# regularization. A star marks the value that ``regularization="auto"`` selects. The
+# filters are learned from 200 training images, and accuracies are means of eight random
+# splits. By default, ``fit`` also selects a shrinkage of the class covariances; here
+# all fits use sample covariances, so only the regularization differs. ``"auto"``
+# selects the largest value whose held-out log posterior is within one standard error of
+# the best value. This value is larger than the value with the highest test accuracy.
 
 splits = StratifiedShuffleSplit(8, train_size=200, random_state=0)
 
 
 def scores(regularization):
-    """Mean regularization, and percentages of correct training and test images."""
+    """Mean regularization, and training and test accuracies in percent."""
     results = []
     for train, test in splits.split(X, y):
         model = SQFA(

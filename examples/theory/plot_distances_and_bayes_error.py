@@ -2,10 +2,10 @@
 Class distances and the Bayes error
 ===================================
 
-This example compares distances between two Gaussians with the accuracy of the optimal
-classifier, which is computed by numerical integration. The distances are Fisher-Rao,
-Hellinger and Bhattacharyya, as in appendices A and C of Herrera-Esposito and Burge
-(2025).
+This example compares the Fisher-Rao, Hellinger and Bhattacharyya distances between two
+Gaussians with the accuracy of the optimal classifier, as in appendices A and C of
+Herrera-Esposito and Burge (2025). The accuracy is one minus the Bayes error, and is
+computed by numerical integration.
 """
 
 # sphinx_gallery_thumbnail_number = 401
@@ -21,10 +21,10 @@ from skgeom.geometry import distance_calvo_oller
 # One-dimensional Gaussians with equal means
 # ------------------------------------------
 #
-# The first class has variance 1, the second class :math:`\sigma^2`. For equal means,
-# the Calvo-Oller distance is the Fisher-Rao distance, here
+# The first class has variance 1, and the second class has variance :math:`\sigma^2`.
+# For equal means, the Calvo-Oller distance is the Fisher-Rao distance, here
 # :math:`|\log \sigma^2| / \sqrt 2`. The log odds of a correct prediction, the logarithm
-# of accuracy / error, are close to a straight line as well.
+# of accuracy / error, are also nearly proportional to :math:`|\log \sigma^2|`.
 
 log_variances = np.linspace(-3, 3, 61)
 x = np.linspace(-150, 150, 300_001)
@@ -37,8 +37,8 @@ figure, panels = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
 log_odds = np.log(accuracy / (1 - accuracy))
 for axis, values, label in zip(
     panels,
-    (accuracy, log_odds, fisher_rao),
-    ("accuracy", "log odds of a correct answer", "Fisher-Rao distance"),
+    (100 * accuracy, log_odds, fisher_rao),
+    ("accuracy (%)", "log odds of a correct prediction", "Fisher-Rao distance"),
     strict=True,
 ):
     axis.plot(log_variances, values)
@@ -50,13 +50,13 @@ plt.show()
 # Two-dimensional Gaussians with equal means
 # ------------------------------------------
 #
-# The covariance of the first class is the identity, the covariance of the second class
-# is :math:`\operatorname{diag}(\sigma_1^2, \sigma_2^2)`. The level sets of the
-# Fisher-Rao distance are circles in the logarithms of the variances. The level sets of
-# the Hellinger and Bhattacharyya distances are nearly circles: for all three distances,
-# a variance and its inverse are equally far from 1. The accuracy has this symmetry only
-# approximately: it is higher if both variances increase than if one variance increases
-# and one decreases.
+# The covariance of the first class is the identity, and the covariance of the second
+# class is :math:`\operatorname{diag}(\sigma_1^2, \sigma_2^2)`. The axes of the plots
+# are logarithms of the variances, and colors are values. The level sets of the
+# Fisher-Rao distance are circles, and the level sets of the Hellinger and Bhattacharyya
+# distances are nearly circles. These distances do not change if a variance is replaced
+# by its inverse. The accuracy has this symmetry only approximately: it is higher if
+# both variances increase than if one variance increases and one decreases.
 
 log_variances = np.linspace(-1.5, 1.5, 41)
 first, second = np.meshgrid(log_variances, log_variances)
@@ -94,16 +94,16 @@ plt.show()
 # between the means: :math:`\sqrt 2 \operatorname{arccosh}(1 + M^2 / 4)` for Fisher-Rao,
 # :math:`M^2 / 8` for Bhattacharyya and :math:`\sqrt{1 - e^{-M^2 / 8}}` for Hellinger.
 # For well-separated classes, the Bhattacharyya distance grows fastest, and the
-# Hellinger distance hardly grows. Maximizing the mean distance over many pairs
-# therefore separates the most distant classes further with the Bhattacharyya distance,
-# and the closest classes with the Hellinger distance.
+# Hellinger distance hardly grows. Filters that maximize the mean Bhattacharyya distance
+# of many pairs therefore separate the most distant classes further. Filters that
+# maximize the mean Hellinger distance separate the closest classes.
 
 mahalanobis = np.linspace(0, 10, 201)
 curves = {
     "Fisher-Rao": np.sqrt(2) * np.arccosh(1 + mahalanobis**2 / 4),
     "Bhattacharyya": mahalanobis**2 / 8,
     "Hellinger": np.sqrt(-np.expm1(-(mahalanobis**2) / 8)),
-    "accuracy": norm.cdf(mahalanobis / 2),
+    "accuracy (%)": 100 * norm.cdf(mahalanobis / 2),
 }
 figure, panels = plt.subplots(2, 2, figsize=(7, 5), layout="constrained")
 for axis, (name, values) in zip(panels.flat, curves.items(), strict=True):
@@ -117,9 +117,10 @@ plt.show()
 # ---------------
 #
 # In eight dimensions, integration on a grid of points is not feasible.
-# :func:`~skgeom.bayes_error` integrates along rays instead. In one dimension its result
-# agrees with the sum over the grid. The figure shows the accuracy for 80 pairs of
-# random Gaussians. The titles are the rank correlations between distance and accuracy.
+# :func:`~skgeom.bayes_error` integrates along rays instead. In one dimension, the
+# result agrees with the sum over a grid, as printed below. The figure shows the
+# accuracy for 80 pairs of random Gaussians. Titles contain the rank correlation between
+# distance and accuracy.
 
 
 def random_pair(n=8):
@@ -148,14 +149,15 @@ distances = {
 }
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained", sharey=True)
 for axis, (name, values) in zip(panels, distances.items(), strict=True):
-    axis.scatter(values, 1 - errors, s=10)
+    axis.scatter(values, 100 * (1 - errors), s=10)
     correlation = spearmanr(values, -errors).statistic
-    axis.set(xlabel=name, title=f"{correlation:.3f}")
-panels[0].set_ylabel("accuracy")
+    axis.set(xlabel=name, title=f"correlation {correlation:.3f}")
+panels[0].set_ylabel("accuracy (%)")
 # sphinx_gallery_alt = "Accuracy against three distances for 80 pairs of Gaussians"
 plt.show()
 
 line = ClassStatistics([0, 1], [1, 1], [[0.0], [0.0]], [[[1.0]], [[100.0]]])
 x = np.linspace(-150, 150, 300_001)
 grid = np.maximum(norm.pdf(x), norm.pdf(x, scale=10)).sum() * (x[1] - x[0]) / 2
-print(f"by rays: {1 - bayes_error(line).value:.5f}, by the grid: {grid:.5f}")
+rays = 1 - bayes_error(line).value
+print(f"accuracy by rays: {rays:.3%}, by the grid: {grid:.3%}")

@@ -2,10 +2,10 @@
 Calvo-Oller bound compared with the Fisher-Rao distance
 =======================================================
 
-SQFA maximizes the Calvo-Oller lower bound of the Fisher-Rao distance, because the
-distance has no closed form. This page compares the bound with the distance for
-Gaussians of equal covariance, as in figure 9 of Herrera-Esposito and Burge (2025), and
-for pairs of random Gaussians, whose distances are computed numerically.
+By default, SQFA maximizes the Calvo-Oller lower bound of the Fisher-Rao distance,
+because the distance has no closed form. This page compares the bound with the distance
+for Gaussians of equal covariance, as in figure 9 of Herrera-Esposito and Burge (2025),
+and for pairs of random Gaussians, whose distances are computed numerically.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -26,9 +26,9 @@ from skgeom.geometry import (
 # Equal covariances
 # -----------------
 #
-# Bound and distance depend only on the Mahalanobis distance between the means. The
-# largest value in the figure is 20, for which the Gaussians overlap in less than one
-# part in :math:`10^{20}`. Classifiers do not require larger distances.
+# For equal covariances, bound and distance depend only on the Mahalanobis distance
+# between the means. Compute both for Mahalanobis distances of at most 20. At 20, the
+# Bayes error of two equally frequent classes is less than :math:`10^{-20}`.
 
 mahalanobis = np.linspace(0, 20, 101)
 means = mahalanobis[:, None] * [1.0, 0.0]
@@ -39,8 +39,8 @@ exact = distance_fisher_rao_equal_covariance(np.zeros(2), means, np.eye(2))
 # Random Gaussians
 # ----------------
 #
-# Three groups of pairs have means with increasing variance. The bound is exact for
-# equal means. It is tighter if the means differ less, relative to the covariances.
+# Three groups of random pairs differ in the scale of the means. The bound is exact for
+# equal means, and it is tighter if the means differ less, relative to the covariances.
 
 rng = np.random.default_rng(0)
 samples = {}
@@ -66,11 +66,11 @@ for axis in panels:
 plt.show()
 
 # %%
-# Print the bound and the distance at two points of the curve, and the smallest ratio of
-# each group of random pairs:
+# Print the bound and the distance at the Mahalanobis distances M = 5 and M = 20, and
+# the smallest ratio of bound and distance in each group of random pairs.
 
-print(f"M = 5:  {bound[25]:.3f} of {exact[25]:.3f}")
-print(f"M = 20: {bound[-1]:.3f} of {exact[-1]:.3f}")
+print(f"M = 5:  bound {bound[25]:.3f}, distance {exact[25]:.3f}")
+print(f"M = 20: bound {bound[-1]:.3f}, distance {exact[-1]:.3f}")
 for spread, (distance, lower) in samples.items():
     print(f"mean scale {spread}: ratio at least {(lower / distance).min():.1%}")
 
@@ -78,17 +78,17 @@ for spread, (distance, lower) in samples.items():
 # Embedding of Gaussians in SPD matrices
 # --------------------------------------
 #
-# A Gaussian of m variables is embedded as a positive definite matrix of order m + 1.
-# The bound is the affine-invariant distance between two embedded Gaussians, divided by
-# the square root of two. It is the length of the shortest path of positive definite
-# matrices, which need not be embedded Gaussians.
+# The embedding maps a Gaussian of m variables to a positive definite matrix with m + 1
+# rows. The bound is the affine-invariant distance between two such matrices, divided by
+# the square root of two. It is a lower bound, because the shortest path between the
+# matrices may contain matrices that are not embedded Gaussians.
 
 mean, covariance, other_mean, other = (values[0] for values in pairs)
 embedded = calvo_oller_embedding(mean, covariance)
 other_embedded = calvo_oller_embedding(other_mean, other)
 distance = distance_affine_invariant(embedded, other_embedded) / np.sqrt(2)
-print(f"of the embedded Gaussians: {distance:.6f}")
-print(f"the bound:                 {samples[3.0][1][0]:.6f}")
+print(f"distance of the matrices: {distance:.6f}")
+print(f"bound:                    {samples[3.0][1][0]:.6f}")
 
 # %%
 # Upper bound for independent variables
@@ -96,7 +96,8 @@ print(f"the bound:                 {samples[3.0][1][0]:.6f}")
 #
 # If the variables are independent in both Gaussians, the length of the shortest path of
 # Gaussians with independent variables has a closed form. This length is an upper bound
-# of the Fisher-Rao distance, and slightly larger than the distance.
+# of the Fisher-Rao distance. In the figure, the upper bound is slightly larger than the
+# distance.
 
 means = 1.5 * rng.normal(size=(2, 200, 4))
 variances = rng.chisquare(8, size=(2, 200, 4)) / 8
@@ -105,7 +106,7 @@ exact = distance_fisher_rao(means[0], diagonal[0], means[1], diagonal[1])
 lower = distance_calvo_oller(means[0], diagonal[0], means[1], diagonal[1])
 upper = distance_fisher_rao_diagonal(means[0], variances[0], means[1], variances[1])
 figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
-axis.scatter(exact, upper / exact, s=8, color="C1", label="independent variables")
+axis.scatter(exact, upper / exact, s=8, color="C1", label="upper bound")
 axis.scatter(exact, lower / exact, s=8, color="C0", label="Calvo-Oller bound")
 axis.axhline(1, color="black", ls="--", lw=0.8)
 axis.set(xlabel="Fisher-Rao distance", ylabel="ratio to the Fisher-Rao distance")

@@ -3,7 +3,8 @@ Geodesics of Gaussians and covariance matrices
 ==============================================
 
 SQFA can use distances between Gaussians or between covariance matrices. This example
-shows 1-D Gaussians and 2 x 2 covariances.
+plots the shortest paths (geodesics) between two 1-D Gaussians, and between two 2 x 2
+covariance matrices.
 """
 
 # sphinx_gallery_thumbnail_number = 200
@@ -22,11 +23,12 @@ from skgeom.geometry import (
 # Gaussians of one dimension
 # --------------------------
 #
-# The coordinates are mean and standard deviation. In the Fisher-Rao metric, the same
-# step is shorter if the standard deviation is large, because wide Gaussians are harder
-# to distinguish. The geodesic between two Gaussians is therefore an arc through wide
-# Gaussians. The logarithm is the velocity of the geodesic at the first Gaussian, and
-# the exponential map is the end point of the geodesic with a given velocity.
+# The coordinates in the left plot are mean and standard deviation. In the Fisher-Rao
+# metric, the same change of the mean is shorter if the standard deviation is large,
+# because wide Gaussians are harder to distinguish. The geodesic between two Gaussians
+# is therefore an arc through wide Gaussians. The logarithm map returns the velocity of
+# the geodesic at the first Gaussian. The exponential map returns the end point of the
+# geodesic with a given velocity.
 
 
 def geodesic(a, b, n_points=60):
@@ -77,10 +79,11 @@ plt.show()
 # Covariance matrices
 # -------------------
 #
-# The 2 x 2 covariance matrices fill a cone. Singular matrices, on its surface, are
-# infinitely far away in the affine-invariant metric. The midpoint of the straight line
-# between two narrow ellipses is a circle with a larger determinant (swelling). Both
-# end points have determinant 1, so it is constant along the geodesic.
+# The 2 x 2 covariance matrices fill a cone, whose surface contains the singular
+# matrices. In the affine-invariant metric, the surface is infinitely far away. The
+# midpoint of the straight line between two narrow ellipses is a circle with a larger
+# determinant (swelling). The determinant is constant along the geodesic, because both
+# end points have determinant 1.
 
 start, end = np.diag([4.0, 0.25]), np.diag([0.25, 4.0])
 times = np.linspace(0, 1, 7)
@@ -94,7 +97,7 @@ figure = plt.figure(figsize=(10, 4), layout="constrained")
 cone = figure.add_subplot(1, 2, 1, projection="3d")
 angle, height = np.meshgrid(np.linspace(0, 2 * np.pi, 60), np.linspace(0, 2.2, 12))
 # With the axes (a - c) / 2, b and (a + c) / 2, the matrices [[a, b], [b, c]] that are
-# positive definite are inside of a circular cone.
+# positive definite fill the interior of a circular cone.
 cone.plot_surface(
     height * np.cos(angle), height * np.sin(angle), height, alpha=0.15, color="gray"
 )

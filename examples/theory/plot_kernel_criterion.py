@@ -3,12 +3,12 @@ Total or between-class criterion of kernel discriminant analysis
 ================================================================
 
 The ratio of kernel discriminant analysis can have the total or the between-class
-variance in its numerator. Without regularization the two criteria are equivalent: the
-total ratio is the between-class ratio plus one. With regularization, the total
-criterion prefers directions of large variance, whether or not the classes differ. For a
-large penalty, the discriminants of the total criterion are close to kernel principal
-components, and the discriminants of the between-class criterion are close to the
-differences of the class means.
+variance in its numerator (``criterion``). Without regularization, the two criteria are
+equivalent: the total ratio is the between-class ratio plus one. With regularization,
+the total criterion prefers directions of large variance, even if the classes do not
+differ along these directions. With a large regularization, the discriminants of the
+total criterion are close to kernel principal components, and the discriminants of the
+between-class criterion are close to the differences of the class means.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -20,8 +20,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from skgeom import KernelDiscriminantAnalysis
 
 # %%
-# Each class is a long band; the bands are parallel. The classes differ across the
-# bands, and most of the variance is along the bands.
+# The two classes are long parallel bands. Most of the variance is along the bands, but
+# the classes differ across the bands. The contours show the first discriminant. With a
+# regularization of 1, the discriminant of the total criterion varies along the bands.
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 150)
@@ -47,9 +48,9 @@ for row, criterion in zip(axes, ["total", "between"], strict=True):
 plt.show()
 
 # %%
-# Plot the within-class fraction of the variance of the first discriminant against the
-# regularization. If the fraction is near one, the discriminant varies along the bands
-# and does not separate the classes.
+# Plot the within-class fraction of the variance of the discriminant against the
+# regularization. If the fraction is close to one, the discriminant varies along the
+# bands and does not separate the classes.
 
 values = np.logspace(-6, 2, 25)
 K = rbf_kernel(X, gamma=0.1)
@@ -65,7 +66,7 @@ for criterion in ["total", "between"]:
         z = kda.fit(K, y).transform(K)[:, 0]
         shares.append((z[y == 0].var() + z[y == 1].var()) / 2 / z.var())
     axis.semilogx(values, shares, label=criterion)
-axis.set(xlabel="regularization", ylabel="share of the variance within classes")
+axis.set(xlabel="regularization", ylabel="within-class fraction of variance")
 axis.legend(title="criterion")
 # sphinx_gallery_alt = "Within-class variance against the regularization"
 plt.show()

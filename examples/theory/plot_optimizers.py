@@ -2,9 +2,9 @@
 Convergence of Riemannian optimizers
 ====================================
 
-Three optimizers minimize the same cost over matrices with unit-norm columns, an
-ill-conditioned least-squares problem. :class:`~skgeom.optim.RiemannianLBFGS`
-approximates the curvature from its last steps and converges first.
+Three optimizers solve the same ill-conditioned least-squares problem over matrices with
+unit-norm columns. :class:`~skgeom.optim.RiemannianLBFGS`, which approximates the
+curvature from its last steps, requires the fewest evaluations of the cost.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ costs = []
 
 
 def cost_and_gradient(F):
-    """The cost, and its gradient as if F were any matrix."""
+    """The cost and its Euclidean gradient, without the constraint."""
     difference = A @ F - target
     cost = (difference**2).sum() / 2
     costs.append(cost)
@@ -31,9 +31,9 @@ def cost_and_gradient(F):
 
 
 # %%
-# :func:`~skgeom.optim.minimize` accepts the name of an optimizer or an optimizer of
-# pymanopt. It returns a :class:`~skgeom.optim.MinimizeResult` with the best point, the
-# reason for stopping, and the number of evaluations of the cost.
+# :func:`~skgeom.optim.minimize` accepts the name of an optimizer, or an optimizer
+# object of skgeom or pymanopt. It returns a :class:`~skgeom.optim.MinimizeResult` with
+# the best point, the reason for stopping, and the number of evaluations of the cost.
 
 optimizers = {
     "steepest descent": "steepest-descent",
@@ -55,8 +55,8 @@ for name, optimizer in optimizers.items():
     print(f"{name:18s} {result.n_evaluations:4d} evaluations, cost {result.cost:.6f}")
 
 # %%
-# Plot the relative difference between the cost and the lowest cost of all optimizers
-# against the number of evaluations.
+# Plot the relative excess of the cost over the lowest cost of all optimizers against
+# the number of evaluations.
 
 lowest = min(curve[-1] for curve in curves.values())
 figure, axis = plt.subplots(figsize=(7, 3.8), layout="constrained")

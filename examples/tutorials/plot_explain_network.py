@@ -3,10 +3,10 @@ Explain a trained neural network on tabular data
 ================================================
 
 A neural network predicts diabetes from eight measurements. To explain its decisions,
-:class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection: the first axis
-has the largest variance of the data, the second axis the largest curvature of the
-network's loss. The contributions of the measurements to the second axis explain the
-network, and a plot shows where its decisions change.
+:class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection. Along the first
+axis, the data have the largest variance; along the second axis, the loss of the network
+has the largest curvature. The weights of the measurements in the second axis show which
+measurements the decisions depend on.
 """
 
 # %%
@@ -14,8 +14,8 @@ network, and a plot shows where its decisions change.
 # ---------------
 #
 # :func:`~skgeom.datasets.fetch_pima` returns eight measurements of 768 women. Zeros in
-# five columns are missing values and are imputed. Half of the samples are used for
-# testing.
+# five columns are missing values: replace them by the median of the column. Half of the
+# samples are used for testing.
 
 # sphinx_gallery_thumbnail_number = 101
 
@@ -53,8 +53,9 @@ print(f"test accuracy of the network: {network.score(Z_test, y_test):.1%}")
 # Compute the projection
 # ----------------------
 #
-# ``FrozenEstimator`` keeps the network as it is. PyTorch modules and functions that
-# return logits do not require a ``FrozenEstimator``.
+# ``fit`` trains a copy of the classifier, unless the classifier is a
+# ``FrozenEstimator``. PyTorch modules and functions that return logits are never
+# trained.
 
 projection = CovarianceHessianProjection(FrozenEstimator(network)).fit(Z_train, y_train)
 plane = projection.transform(Z_test)
@@ -77,9 +78,9 @@ plt.show()
 # Agreement of the projection with the network
 # --------------------------------------------
 #
-# A linear classifier of the two components is trained to predict the decisions of the
-# network. The agreement between the two classifiers on test samples measures how well
-# the projection represents the decisions.
+# Train a linear classifier on the two components to predict the decisions of the
+# network. The agreement of the linear classifier with the network on test samples
+# measures how well the projection represents the decisions.
 
 for name, method in {"PCA": pca, "covariance and Hessian": projection}.items():
     surrogate = LogisticRegression()
@@ -91,9 +92,9 @@ for name, method in {"PCA": pca, "covariance and Hessian": projection}.items():
 # Contributions and permutation importance of the measurements
 # ------------------------------------------------------------
 #
-# The plot compares the weights of the Hessian axis with the permutation importance, the
-# loss of accuracy if one column is shuffled. Glucose has the largest weight and the
-# largest importance.
+# The plot compares the weights of the Hessian axis with the permutation importance.
+# Here the importance is the percentage of decisions of the network that change if one
+# column is shuffled. Glucose has the largest weight and the largest importance.
 
 weights = projection.components_[1]
 importance = permutation_importance(
@@ -112,11 +113,10 @@ plt.show()
 # Explain one decision
 # --------------------
 #
-# Move a sample along the Hessian axis, the most sensitive direction of the network,
-# until the decision of the network changes. The smallest step along this axis that
-# changes the decision changes all eight measurements together. The three largest
-# changes are printed in the units of the table. They are a property of the network, not
-# a causal effect.
+# Move a sample along the Hessian axis, the direction of largest curvature of the loss,
+# until the decision of the network changes. This step changes all eight measurements
+# together. Print the three measurements with the largest standardized changes, in the
+# units of the table. The changes are a property of the network, not a causal effect.
 
 index = np.abs(probability - 0.7).argmin()
 steps = np.linspace(-3, 3, 601)
@@ -125,10 +125,10 @@ flips = steps[network.predict(path) != predicted[index]]
 step = flips[np.abs(flips).argmin()]
 change = step * weights * scaler[-1].scale_
 print(f"probability of diabetes: {probability[index]:.1%}")
-print("joint change that changes the decision, largest three of eight:")
+print("measurement, value and change, for three of the eight joint changes:")
 for k in np.abs(step * weights).argsort()[:-4:-1]:
     value = scaler[-1].inverse_transform(Z_test[[index]])[0, k]
     print(f"{names[k]:15s} {value:6.2f} {change[k]:+.2f}")
 
 # %%
-# :ref:`covariance_hessian` explains the theory and its conditions.
+# :ref:`covariance_hessian` explains the theory and its assumptions.

@@ -3,16 +3,31 @@ Motor imagery: from covariances to scalp topographies
 =====================================================
 
 Imagined movements weaken rhythms of 10 to 30 Hz over the motor cortex. This tutorial
-classifies covariance matrices of EEG trials of four imagined movements, and displays
-where on the scalp the power of each movement differs from the mean of all trials.
+classifies covariance matrices of EEG trials by the imagined movement. Scalp maps show
+where the power during each movement differs most from the mean of all trials.
 """
 
 # %%
 # Data
 # ----
 #
-# BCI competition IV, data set 2a, subject 3: 22 channels, four movements, 288 trials on
-# each of two days. Each trial is one covariance matrix.
+# The data are from BCI competition IV, data set 2a, subject 3: 22 channels, four
+# imagined movements, and 288 trials on each of two days. Each trial is one covariance
+# matrix of the signals from 0.5 to 2.5 s after the cue, filtered to 10 to 30 Hz.
+# :func:`~skgeom.datasets.fetch_bci_iv_2a` reads the covariances from the file
+# ``bci_iv_2a_s1_to_s4.npz`` in the folder ``SKGEOM_DATA``. The file contains the
+# covariances of the authors of PLRSQ, and cannot be downloaded. If you do not have this
+# file, compute covariances from the signals, which MOABB downloads. The accuracies may
+# then differ from this page::
+#
+#     from moabb.datasets import BNCI2014_001
+#     from moabb.paradigms import MotorImagery
+#     from pyriemann.estimation import Covariances
+#
+#     paradigm = MotorImagery(n_classes=4, fmin=10, fmax=30, tmin=0.5, tmax=2.5)
+#     signals, labels, details = paradigm.get_data(BNCI2014_001(), subjects=[3])
+#     covariances = Covariances().transform(signals)  # instead of trials.data
+#     second_day = details["session"] == "1test"  # instead of trials.test
 
 # sphinx_gallery_thumbnail_number = 200
 
@@ -37,7 +52,9 @@ print(X.shape)
 # Compare classifiers
 # -------------------
 #
-# Compare the accuracy in five folds of the first day. Chance is 25 %.
+# Compare the accuracy in five folds of the first day. MDM is pyRiemann's classifier of
+# nearest class means, ``tslda`` is linear discriminant analysis in the tangent space,
+# and PLRSQ learns prototypes. Chance is 25 %.
 
 for name, model in {"MDM": MDM(), "tslda": tslda(), "PLRSQ": PLRSQ()}.items():
     scores = cross_val_score(model, X, y, cv=5)
@@ -47,7 +64,8 @@ for name, model in {"MDM": MDM(), "tslda": tslda(), "PLRSQ": PLRSQ()}.items():
 # Test on the second day
 # ----------------------
 #
-# Before training, move the mean of each day to the identity, without labels.
+# Train on the first day and test on the second day. The signals change between days, so
+# first move the mean of each day to the identity. Re-centering does not use labels.
 
 day = trials.test
 Z = Recentering().fit_transform(trials.data, domain=day)
@@ -71,12 +89,13 @@ plt.show()
 # -----------------------------------
 #
 # For each movement, compare the mean of its trials with the mean of all trials.
-# :func:`~skgeom.spatial_filters` returns the filters whose output power differs most;
-# the ratio is the power during this movement divided by the mean power. The filter with
-# the smallest ratio extracts the weakened rhythm. Its activation pattern shows the
-# location of this rhythm. The weights of the filter do not show the location, because
-# they also suppress other rhythms.
+# :func:`~skgeom.spatial_filters` returns filters and ratios. The ratio of a filter is
+# its output power during the movement, divided by its output power in the mean of all
+# trials. The filter with the smallest ratio extracts the weakened rhythm. Its
+# activation pattern shows the location of this rhythm. The weights of the filter do not
+# show the location, because they also suppress other rhythms.
 
+# The names and the order of the channels are from the description of the data set.
 channels = (
     "Fz FC3 FC1 FCz FC2 FC4 C5 C3 C1 Cz C2 C4 C6 CP3 CP1 CPz CP2 CP4 P1 Pz P2 POz"
 ).split()
@@ -97,7 +116,6 @@ plt.show()
 
 # %%
 # The pattern of a hand lies over the motor cortex of the opposite hemisphere, and the
-# pattern of the feet near the midline. No rhythm is clearly weaker for the tongue: the
-# ratio is close to one, and the pattern has no focus. The channel names and their order
-# follow the competition. :ref:`lvq` explains prototypes, and :ref:`patterns` explains
-# activation patterns.
+# pattern of the feet lies near the midline. No rhythm is clearly weaker for the tongue:
+# the ratio is close to one, and the pattern has no focus. :ref:`lvq` explains
+# prototypes, and :ref:`patterns` explains activation patterns.

@@ -2,17 +2,18 @@
 Parquet: ten million rows with constant memory
 ==============================================
 
-Class statistics of any number of rows are computed in one pass over blocks. This
-tutorial writes ten million **synthetic** rows to a Parquet file, fits SQFA and a
-Gaussian classifier without loading the file, and plots the memory of the process.
+Class statistics of any number of rows can be computed in one pass over blocks. This
+tutorial writes ten million **synthetic** rows to a Parquet file, and fits SQFA and a
+Gaussian classifier without loading the whole file. A plot shows that the memory of the
+process does not grow with the number of rows.
 """
 
 # %%
 # Write synthetic data
 # --------------------
 #
-# Four Gaussian classes in ten dimensions have nearly equal means; their variances
-# differ in four directions. Row groups of 250,000 rows are written one by one.
+# Four Gaussian classes in ten dimensions have nearly equal means, and different
+# variances in four directions. Write row groups of 250,000 rows one by one.
 
 import os
 import resource
@@ -47,7 +48,7 @@ def draw(n_rows):
 
 
 def memory():
-    """Resident memory of this process in MB, on Linux, and its peak elsewhere."""
+    """Resident memory of this process in MB; on other systems than Linux, its peak."""
     status = Path("/proc/self/statm")
     if status.exists():
         return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -69,10 +70,10 @@ print(f"{N_ROWS:,} rows, file of {size:.0f} MB")
 # Read blocks
 # -----------
 #
-# A generator yields X and y of each row group. (``iter_batches`` with its default
-# ``pre_buffer=True`` would keep all row groups in memory.)
-# :meth:`~skgeom.ClassStatistics.from_blocks` adds each block to counts, means and
-# covariances. Here the generator also logs the memory.
+# The generator ``blocks`` yields X and y of each row group, and logs the memory.
+# :meth:`~skgeom.ClassStatistics.from_blocks` updates counts, means and covariances with
+# each block. Do not replace ``read_row_group`` by ``iter_batches``: with its default
+# ``pre_buffer=True``, all row groups stay in memory.
 
 log = []
 
@@ -95,7 +96,7 @@ print(f"{time.perf_counter() - start:.1f} s for one pass")
 # Fit filters and classifier
 # --------------------------
 #
-# Filters and classifier use the statistics only.
+# Fit the filters and the classifier to the class statistics. Test them with new rows.
 
 sqfa = SQFA(4, distance="hellinger", regularization=0.01, random_state=0)
 sqfa.fit_statistics(statistics)
@@ -109,8 +110,8 @@ print(f"accuracy, 4 filters: {accuracy:.1%}; all 10 columns: {everything:.1%}")
 # Memory of the process
 # ---------------------
 #
-# The memory does not grow with the number of rows. The dashed line is the
-# memory that the process would use if it kept all rows.
+# The memory does not grow with the number of rows. The dashed line shows the memory
+# that the process would use if it kept all rows.
 
 rows = np.arange(1, len(log) + 1) * BLOCK / 1e6
 figure, axis = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
@@ -123,6 +124,6 @@ plt.show()
 folder.cleanup()
 
 # %%
-# For many files, or 50 GB on a cluster, use ``dask.dataframe.read_parquet``, which
-# returns a data frame that the estimators accept (:ref:`large_data`). :ref:`benchmarks`
-# reports time and memory for 4 GB.
+# For many files or a cluster, use ``dask.dataframe.read_parquet``, which returns a data
+# frame that the estimators accept (:ref:`large_data`). :ref:`benchmarks` reports time
+# and memory for 4 GB.

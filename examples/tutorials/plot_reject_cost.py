@@ -2,11 +2,11 @@
 Reject option with costs of errors and referrals
 ================================================
 
-A classifier of heart disease may refer a patient to an expert instead of deciding. With
-the cost of an error and the cost of a referral, the optimal rule rejects a sample if
-its largest class probability is below a threshold. This tutorial checks that the
-probabilities are calibrated, sets the threshold from the costs, and compares the cost
-with the cost of a classifier that always decides, on held-out patients.
+A classifier of heart disease may reject a patient, that is, refer the patient to an
+expert. The costs of an error and of a referral determine the optimal rule: reject a
+patient if the largest class probability is below a threshold. This tutorial checks that
+the probabilities are calibrated, sets the threshold from the costs, and compares the
+cost on held-out patients with the cost of a classifier that decides for all patients.
 """
 
 # %%
@@ -14,8 +14,8 @@ with the cost of a classifier that always decides, on held-out patients.
 # ------------------------------------------
 #
 # :class:`~skgeom.KernelDiscriminantAnalysis` calibrates its probabilities in ``fit``.
-# All predictions below are for held-out samples of ten folds. The preprocessing is
-# fitted in each fold.
+# Compute all predictions below by cross-validation with ten folds. In each fold, the
+# preprocessing and the classifier are fitted to the training patients.
 
 # sphinx_gallery_thumbnail_number = 2
 
@@ -46,8 +46,9 @@ print(f"accuracy without referrals: {correct.mean():.1%}")
 print(f"mean confidence:            {confidence.mean():.1%}")
 
 # %%
-# The accuracy of a calibrated classifier equals its confidence. Each dot represents a
-# quarter of the patients; error bars are two standard errors.
+# If the classifier is calibrated, the accuracy of patients with similar confidence (the
+# largest class probability) equals their mean confidence. Each dot represents a quarter
+# of the patients. Error bars are two standard errors.
 
 observed, expected = calibration_curve(
     correct, confidence, n_bins=4, strategy="quantile"
@@ -66,9 +67,9 @@ plt.show()
 # Threshold from the costs
 # ------------------------
 #
-# Suppose that an error costs 10 units and a referral 2 units. Rejection costs less than
-# a decision if the probability of an error exceeds 2 / 10, so the threshold of the
-# largest probability is 1 - 2 / 10 [1]_.
+# Suppose that an error costs 10 units and a referral costs 2 units. A referral costs
+# less than a decision if the probability of an error exceeds 2 / 10. The threshold of
+# the confidence is therefore 1 - 2 / 10 [1]_.
 
 error_cost, referral_cost = 10, 2
 threshold = 1 - referral_cost / error_cost
@@ -87,9 +88,10 @@ print(f"cost if all are decided: {error_cost * (~correct).mean():.2f}")
 print(f"cost if all are referred: {referral_cost:.2f}")
 
 # %%
-# The plot shows the cost for all thresholds. For each referral cost, the threshold of
-# the rule is near the minimum. :func:`~skgeom.accuracy_rejection_curve` returns
-# accuracy and rejection rate for each threshold.
+# Plot the cost against the threshold, for referral costs of 1, 2 and 4 units. The cost
+# at the threshold of the rule (dashed) is close to the minimum of each curve.
+# :func:`~skgeom.accuracy_rejection_curve` returns accuracy and rejection rate for each
+# threshold.
 
 accuracies, rejected, thresholds = accuracy_rejection_curve(y, probabilities)
 figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
@@ -98,7 +100,9 @@ for color, unit in [("C0", 1), ("C1", 2), ("C2", 4)]:
     name = f"a referral costs {unit}"
     axis.plot(thresholds, costs, color=color, label=name)
     axis.axvline(1 - unit / error_cost, color=color, ls="--", lw=1)
-axis.set(xlabel="threshold (dashed: rule)", ylabel="cost per patient", xlim=(0.5, 1))
+axis.set(
+    xlabel="threshold (dashed: of the rule)", ylabel="cost per patient", xlim=(0.5, 1)
+)
 figure.legend(title="an error costs 10", loc="outside right upper")
 # sphinx_gallery_alt = "Cost per patient against the threshold for three costs"
 plt.show()
@@ -107,10 +111,10 @@ plt.show()
 # Limit the rejection rate or the error rate
 # ------------------------------------------
 #
-# Without costs, set ``rejection_rate`` to the capacity of the experts, or
-# ``target_error`` to the largest error rate of the accepted patients. With few samples,
-# a small target error rejects many patients: the guarantee accounts for the
-# uncertainty of the estimate.
+# If the costs are unknown, set ``rejection_rate`` to the fraction of patients whom the
+# experts can examine, or ``target_error`` to the largest acceptable error rate of the
+# decisions. The bound of the error rate accounts for the uncertainty of its estimate,
+# so with few samples a small target error rejects many patients.
 
 for parameters in [{"rejection_rate": 0.2}, {"target_error": 0.12}]:
     model = RejectionClassifier(classifier, **parameters, cv=folds).fit(X, y)
@@ -118,7 +122,7 @@ for parameters in [{"rejection_rate": 0.2}, {"target_error": 0.12}]:
     print(f"{parameters}: threshold {model.threshold_:.2f}, {rate:.1%} referred")
 
 # %%
-# See :ref:`rejection` for the guarantee.
+# :ref:`rejection` states the conditions of the bound.
 #
 # .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE
 #    Transactions on Information Theory 16, 1970.

@@ -3,19 +3,27 @@ SSVEP classification from raw EEG signals
 =========================================
 
 Lights that flicker at 13, 17 and 21 Hz evoke EEG oscillations of the same frequency
-(steady-state visual evoked potentials). This tutorial starts from raw signals: it
-filters them, computes covariance matrices, compares classifiers for twelve subjects,
-and shows the power that separates the frequencies.
+(steady-state visual evoked potentials, SSVEP). This tutorial filters raw signals,
+computes covariance matrices, compares classifiers of the frequency for twelve subjects,
+and plots the power that separates the frequencies.
 """
 
 # %%
-# Raw signals
-# -----------
+# Data
+# ----
 #
-# :func:`~skgeom.datasets.fetch_ssvep` returns an array of shape (trials, channels,
-# times), as ``mne.Epochs.get_data()`` does: 8 occipital channels at 256 Hz. Trials
-# without a light (rest) were recorded first, so only the three frequencies are
-# compared.
+# :func:`~skgeom.datasets.fetch_ssvep` reads signals of 8 occipital channels at 256 Hz
+# from the file ``eeg_ssvep.npz`` in the folder ``SKGEOM_DATA``. The file cannot be
+# downloaded: cut the trials beforehand from the recordings at
+# https://github.com/sylvchev/dataset-ssvep-exoskeleton, from 0.5 s before to 5.5 s
+# after the start of each trial. The docstring of :func:`~skgeom.datasets.fetch_ssvep`
+# lists the arrays of the file. The function verifies a checksum of these arrays. If
+# your arrays differ, or for your own recordings, replace ``trials.data`` by an array of
+# shape (n_trials, n_channels, n_times), for example from ``mne.Epochs.get_data()``.
+#
+# Use only the trials with a light. Most trials without a light (rest) were recorded
+# before all other trials, so slow changes of the signals would also separate rest from
+# the frequencies.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,8 +48,8 @@ times = trials.tmin + np.arange(signals.shape[2]) / trials.sfreq
 print(signals.shape, trials.channels)
 
 # %%
-# The plot shows power spectra of channel Oz of subject 7, averaged over trials. The
-# spectra have a peak at the frequency of the light.
+# Plot power spectra of channel Oz of subject 7, averaged over trials. Each spectrum has
+# a peak at the frequency of the light. The peak at 21 Hz is the smallest.
 
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for label, frequency in enumerate(frequencies, 1):
@@ -59,11 +67,11 @@ plt.show()
 # Covariances of filtered signals
 # -------------------------------
 #
-# Filter the signals around each frequency, and stack the three filtered copies of a
-# trial: 24 channels. The power at each frequency is then on the diagonal of the
-# covariance. The classification uses seconds 2 to 5 after the onset of the light. Three
-# seconds of narrow-band signals contain few independent values, so the covariances are
-# estimated with shrinkage (``"lwf"``, Ledoit-Wolf).
+# Filter the signals around each frequency, and stack the three filtered copies of each
+# trial, which results in 24 channels. The diagonal of the covariance then contains the
+# power at each frequency. Use the signals from 2 to 5 seconds after the onset of the
+# light. Three seconds of narrow-band signals contain few independent values, so
+# estimate the covariances with shrinkage (``"lwf"``, Ledoit-Wolf).
 
 window = (times >= 2) & (times < 5)
 
@@ -85,12 +93,11 @@ print(X.shape)
 # Compare classifiers
 # -------------------
 #
-# The accuracy is computed in three folds within each subject. Most subjects have 48
-# trials, so the standard error of the accuracy of one subject is about 6 percentage
-# points. The steps before the classifier need no cross-validation: the frequencies of
-# the lights are known, and each trial is processed separately. MDM is pyRiemann's
-# classifier of nearest class means, and ``tslda`` is linear discriminant analysis in
-# the tangent space.
+# Compute the accuracy in three folds within each subject. Most subjects have 48 trials,
+# so the standard error of the accuracy of one subject is about 6 percentage points. The
+# covariances can be computed before the cross-validation, because each trial is
+# processed separately. MDM is pyRiemann's classifier of nearest class means, ``tslda``
+# is linear discriminant analysis in the tangent space, and PLRSQ learns prototypes.
 
 models = {"MDM": MDM(), "tslda": tslda(), "PLRSQ": PLRSQ()}
 folds = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -117,11 +124,11 @@ plt.show()
 # Band power of the class means
 # -----------------------------
 #
-# The diagonal of a class mean contains the power of each channel and band. The plot
-# shows the power of subject 7 relative to the mean of all trials. For lights of 13 and
-# 17 Hz, the power is higher in the band of the light, on all channels. For the light of
-# 21 Hz, the power in its own band hardly differs from the mean (-0.3 to 0.3 dB). The
-# lower power at 13 Hz distinguishes this light.
+# The diagonal of a class mean contains the power of each channel and band. Plot the
+# power of subject 7 relative to the mean of all trials. For lights of 13 and 17 Hz, the
+# power in the band of the light is higher than the mean on all channels. For the light
+# of 21 Hz, the power in the band of the light hardly differs from the mean (-0.3 to 0.3
+# dB), and lower power at 13 Hz distinguishes this light.
 
 mine = subject == 7
 overall = np.diag(mean_affine_invariant(X[mine]))
@@ -139,5 +146,5 @@ figure.colorbar(image, ax=axes, label="relative power (dB)")
 plt.show()
 
 # %%
-# :ref:`lvq` explains the classifier. For a new subject or session, see
+# :ref:`lvq` explains PLRSQ. To classify a new subject or session, see
 # :ref:`sphx_glr_auto_examples_tutorials_plot_transfer_sessions.py`.

@@ -3,19 +3,19 @@ Tabular data: baselines, two features and probabilities
 =======================================================
 
 This tutorial classifies a table with columns in different units: 13 clinical attributes
-of 303 patients in Cleveland, with or without heart disease. It preprocesses the table,
-compares skgeom's classifiers with baselines of scikit-learn by accuracy and by the
-quality of the probabilities, reduces the table to two features, and saves the model.
+of 303 patients with or without heart disease. It preprocesses the table, compares
+classifiers of skgeom with baselines of scikit-learn by accuracy and log-loss, reduces
+the table to two features, and saves the model.
 """
 
 # %%
 # Load and preprocess
 # -------------------
 #
-# Four columns of :func:`~skgeom.datasets.fetch_heart` are codes
-# and become indicators. The other columns have different units (years, mmHg, mg/dl), so
-# they are standardized: filters and kernels compare features with each other. Missing
-# values are imputed.
+# Four columns of :func:`~skgeom.datasets.fetch_heart` are codes: convert them to
+# indicators. The remaining columns have different units (years, mmHg, mg/dl):
+# standardize them, because the results of filters and kernels depend on the scale of
+# the features. Impute missing values.
 
 # sphinx_gallery_thumbnail_number = 2
 
@@ -68,9 +68,10 @@ X.iloc[:4, :8]
 # Compare with baselines
 # ----------------------
 #
-# All models use the same preprocessing inside each fold, and the same ten folds: five
-# folds, repeated twice. The penalty of the logistic regression is cross-validated. The
-# log-loss measures the probabilities: lower is better.
+# Compute accuracy and log-loss in ten folds (five folds, repeated twice), with the same
+# folds and the same preprocessing for all models. A grid search selects the penalty of
+# the logistic regression. The log-loss measures the quality of the probabilities; lower
+# values are better.
 
 models = {
     "logistic regression": GridSearchCV(
@@ -106,9 +107,10 @@ table = pd.DataFrame(
 table.loc[list(models)]
 
 # %%
-# The bars are standard deviations over the folds. With 303 patients, differences
-# between the classifiers are smaller than differences between folds: choose a
-# classifier by its probabilities, interpretability and computing time.
+# Plot means and standard deviations over the folds: baselines in blue, and skgeom in
+# orange. With 303 patients, the differences in accuracy between the classifiers are
+# smaller than the differences between folds. Choose a classifier by its log-loss,
+# interpretability and computing time.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained", sharey=True)
 for axis, key, label in [
@@ -131,8 +133,8 @@ plt.show()
 # Two features
 # ------------
 #
-# SQFA reduces the table to two features. The plot shows all patients, and ellipses of
-# one standard deviation of each class.
+# SQFA reduces the table to two features. Plot all patients, and an ellipse of one
+# standard deviation for each class.
 
 model = make_pipeline(preprocess, SQFA(2, random_state=0), GaussianClassifier())
 disease = y.map({0: "absent", 1: "present"})
@@ -146,8 +148,9 @@ display.ax_.set(xlabel="feature 1", ylabel="feature 2")
 plt.show()
 
 # %%
-# Print the weights of the first feature. Weights of standardized columns are
-# comparable; the weight of an indicator is the effect of a change of the code.
+# Plot the eight largest weights of the first feature. Weights of standardized columns
+# are comparable. The weight of an indicator is the change of the feature between this
+# code and the first code of the column.
 
 weights = model["sqfa"].components_[0]
 names = model[:-2].get_feature_names_out()
@@ -162,9 +165,10 @@ plt.show()
 # Importances of the filters with bootstrap intervals
 # ---------------------------------------------------
 #
-# The importance of a filter is the decrease of the mean class distance without the
-# filter. The intervals are percentiles of resampled tables. Each optimization starts
-# from the filters of all patients, so that the filters correspond.
+# The importance of a filter is the decrease of the mean class distance if the filter is
+# removed. Compute intervals of 95 % from 50 bootstrap samples of the patients. Each fit
+# starts from the filters of all patients, so that filters with the same number
+# correspond.
 
 sqfa, table = model["sqfa"], model[:-2].transform(X)
 again = clone(sqfa).set_params(
@@ -196,7 +200,7 @@ loaded = joblib.load(file)
 print("equal predictions:", np.array_equal(loaded.predict(X), model.predict(X)))
 
 # %%
-# Next steps: :ref:`kernel_discriminant` for a classifier with calibrated probabilities,
-# :ref:`sqfa` for the filters, and
-# :ref:`sphx_glr_auto_examples_tutorials_plot_reject_cost.py` for decisions with costs.
-# :ref:`defaults` compares the classifiers on more tables.
+# :ref:`kernel_discriminant` explains a classifier with calibrated probabilities, and
+# :ref:`sqfa` explains the filters.
+# :ref:`sphx_glr_auto_examples_tutorials_plot_reject_cost.py` shows decisions with costs
+# on the same table. :ref:`defaults` compares the classifiers on more data sets.

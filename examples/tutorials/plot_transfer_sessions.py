@@ -2,20 +2,24 @@
 Cross-session and cross-subject EEG classification without labels
 =================================================================
 
-A classifier of EEG covariances that was trained in one session is less accurate in the
-next session, and even less accurate for a different subject. Re-centering moves the
+If a classifier of EEG covariances is trained in one session, its accuracy decreases in
+the next session, and decreases further for a different subject. Re-centering moves the
 mean of each domain (subject or session) to the identity, without labels. This tutorial
-measures the effect on four imagined movements of BCI competition IV, data set 2a, for
-four subjects.
+measures the effect on the accuracy for four subjects and four imagined movements of BCI
+competition IV, data set 2a.
 """
 
 # %%
 # Data
 # ----
 #
-# Each subject performed 288 trials on each of two days. A trial is one 22 x 22
-# covariance matrix (10 to 30 Hz). For your own signals, of shape (n_trials, n_channels,
-# n_times), use ``pyriemann.estimation.Covariances("oas").transform(signals)``.
+# Each subject performed 288 trials on each of two days. Each trial is one 22 x 22
+# covariance matrix of signals that are filtered to 10 to 30 Hz. The file of
+# :func:`~skgeom.datasets.fetch_bci_iv_2a` cannot be downloaded;
+# :ref:`sphx_glr_auto_examples_tutorials_plot_motor_imagery.py` shows how to compute the
+# covariances. To compute covariances of your own signals, of shape (n_trials,
+# n_channels, n_times), use
+# ``pyriemann.estimation.Covariances("oas").transform(signals)``.
 
 # sphinx_gallery_thumbnail_number = 100
 
@@ -37,9 +41,8 @@ subjects = [fetch_bci_iv_2a(number) for number in (1, 2, 3, 4)]
 print(subjects[0].data.shape, subjects[0].target_names)
 
 # %%
-# The plot shows the first two principal components of the matrix logarithms of the
-# first session. Colors are subjects. Without re-centering, subjects differ more than
-# movements.
+# Plot the first two principal components of the matrix logarithms of the first session.
+# Colors are subjects. Without re-centering, subjects differ more than movements.
 
 first = np.concatenate([s.data[~s.test] for s in subjects])
 labels = np.concatenate([s.target[~s.test] for s in subjects])
@@ -63,9 +66,11 @@ plt.show()
 # Cross-session classification
 # ----------------------------
 #
-# Train on the first day and test on the second day. Chance is 25 %. ``domain`` names
-# the session of each matrix; the labels of the second day are used for the score only.
-# :class:`~skgeom.TransferDiscriminantAnalysis` re-centers and classifies.
+# Train on the first day and test on the second day. Chance is 25 %. ``domain`` is the
+# session of each matrix. The labels of the second day are used only for the score.
+# Apply :class:`~skgeom.Recentering` before MDM, pyRiemann's classifier of nearest class
+# means. :class:`~skgeom.TransferDiscriminantAnalysis` (TransferDA) re-centers and
+# classifies.
 
 methods = ["MDM", "re-centered MDM", "TransferDA"]
 sessions = np.empty((len(methods), 4))
@@ -104,10 +109,11 @@ with sklearn.config_context(enable_metadata_routing=True):
 across = np.array(results)
 
 # %%
-# Compare the mean accuracy over the subjects. Re-centering causes most of the gain
-# across subjects; there, the two classifiers of re-centered matrices are equally
-# accurate. With 288 trials, the standard error of one subject is about 3 percentage
-# points; subject 2 is difficult for all methods.
+# Compare the mean accuracy over the subjects. Across subjects, re-centering causes most
+# of the gain, and the two classifiers of re-centered matrices are equally accurate.
+# Across sessions, TransferDA is more accurate than re-centered MDM. With 288 trials,
+# the standard error for one subject is about 3 percentage points. The accuracy for
+# subject 2 is low with all methods.
 
 for name, by_session, by_subject in zip(methods, sessions, across, strict=True):
     means = f"{by_session.mean():.1%}, across subjects {by_subject.mean():.1%}"
@@ -136,12 +142,12 @@ plt.show()
 # Adapt to a new subject without labels
 # -------------------------------------
 #
-# ``adapt`` also estimates the class means of the new subject, and tests on held-out
-# halves whether the new means fit the data better. If they do not, ``adapt`` keeps the
-# class means of the training subjects. Here the models are trained with both days of
-# three subjects, and adapted to the second day of the fourth subject. The test accepts
-# the adaptation of one of the four subjects only, subject 3, which gains 9 percentage
-# points. For the remaining subjects, the predictions do not change.
+# In addition to the mean of the new subject, ``adapt`` estimates its class means, and
+# tests on held-out halves whether the new class means fit the data better. Otherwise,
+# ``adapt`` keeps the class means of the training subjects. Train the models with both
+# days of three subjects, and adapt them to the second day of the fourth subject. The
+# test accepts the adaptation only for subject 3, for whom the accuracy increases by 9
+# percentage points. For the remaining subjects, the predictions do not change.
 
 models, tests = [], []
 for target in subjects:
@@ -164,10 +170,10 @@ for k, (model, (X, y)) in enumerate(zip(models, tests, strict=True), 1):
 # Online re-centering, six trials at a time
 # -----------------------------------------
 #
-# An online application cannot wait for all trials. ``partial_adapt`` updates the mean
-# of the new domain with each block of six trials before the predictions of the block.
-# A block may also be a single trial. In the second half of the day, the mean
-# is based on at least 144 trials.
+# An online application cannot wait for all trials. Before the predictions of each block
+# of six trials, ``partial_adapt`` updates the mean of the new domain with this block. A
+# block may also be a single trial. In the second half of the day, the mean is computed
+# from at least 144 trials.
 
 correct, names = [], ["new"] * 6
 for model, (X, y) in zip(models, tests, strict=True):
@@ -176,8 +182,8 @@ for model, (X, y) in zip(models, tests, strict=True):
         model.partial_adapt(X[block], domain=names)
         correct.extend(model.predict(X[block], domain=names) == y[block])
 by_trial = np.reshape(correct, (4, -1))
-print(f"online, all trials:  {by_trial.mean():.1%}")
-print(f"trials 145 to 288:   {by_trial[:, 144:].mean():.1%}")
+print(f"accuracy, all trials:        {by_trial.mean():.1%}")
+print(f"accuracy, trials 145 to 288: {by_trial[:, 144:].mean():.1%}")
 
 # %%
 # :ref:`transfer` explains the model, and :ref:`benchmarks` compares more methods.

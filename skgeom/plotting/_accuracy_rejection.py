@@ -1,5 +1,7 @@
 """Display of the accuracy-rejection curve."""
 
+import numpy as np
+
 from skgeom._rejection import accuracy_rejection_curve
 from skgeom.plotting._display import Display
 from skgeom.utils.array_api import on_cpu
@@ -8,7 +10,8 @@ from skgeom.utils.array_api import on_cpu
 class AccuracyRejectionDisplay(Display):
     """Display of the accuracy of the accepted samples against the rejection rate.
 
-    :meth:`from_estimator` and :meth:`from_predictions` create and draw it.
+    :meth:`from_estimator` and :meth:`from_predictions` create and draw the display.
+    The parameters are fractions; the axes show percentages.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ class AccuracyRejectionDisplay(Display):
     >>> model = GaussianNB().fit(X[::2], y[::2])
     >>> display = AccuracyRejectionDisplay.from_estimator(model, X[1::2], y[1::2])
     >>> display.ax_.get_xlabel()
-    'Rejection rate'
+    'Rejection rate (%)'
     """
 
     def __init__(self, *, accuracies, rejection_rates):
@@ -48,7 +51,9 @@ class AccuracyRejectionDisplay(Display):
         self.rejection_rates = rejection_rates
 
     def plot(self, ax=None, **kwargs):
-        """Draw the curve as a step function with the accuracy of each left point.
+        """Draw the curve in percent as a step function.
+
+        The accuracy between two rejection rates is the accuracy at the smaller rate.
 
         Parameters
         ----------
@@ -72,9 +77,11 @@ class AccuracyRejectionDisplay(Display):
         """
         ax = self._set_axes(ax)
         properties = {"drawstyle": "steps-post"} | kwargs
-        (self.line_,) = ax.plot(self.rejection_rates, self.accuracies, **properties)
-        ax.set(xlabel="Rejection rate", ylabel="Accuracy of accepted samples")
-        ax.set_xlim(0, 1)
+        x = 100 * np.asarray(self.rejection_rates)
+        y = 100 * np.asarray(self.accuracies)
+        (self.line_,) = ax.plot(x, y, **properties)
+        ax.set(xlabel="Rejection rate (%)", ylabel="Accuracy of accepted samples (%)")
+        ax.set_xlim(0, 100)
         if "label" in properties:
             ax.legend(loc="lower right")
         return self

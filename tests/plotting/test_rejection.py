@@ -28,13 +28,13 @@ def test_from_estimator(fitted):
     )
     assert_array_equal(display.accuracies, expected[0])
     assert_array_equal(display.rejection_rates, expected[1])
-    assert_array_equal(display.line_.get_xdata(), expected[1])
-    assert_array_equal(display.line_.get_ydata(), expected[0])
+    assert_array_equal(display.line_.get_xdata(), 100 * expected[1])
+    assert_array_equal(display.line_.get_ydata(), 100 * expected[0])
     (text,) = display.ax_.get_legend().get_texts()
     assert text.get_text() == "GaussianNB"
     display.plot(label="NB")
     (text,) = display.ax_.get_legend().get_texts()
     assert text.get_text() == "NB"
-    assert display.ax_.get_xlabel() == "Rejection rate"
-    assert display.ax_.get_ylabel() == "Accuracy of accepted samples"
+    assert display.ax_.get_xlabel() == "Rejection rate (%)"
+    assert display.ax_.get_ylabel() == "Accuracy of accepted samples (%)"
     assert display.line_.get_drawstyle() == "steps-post"
