@@ -130,9 +130,9 @@ class _CalledDistance(Distance):
             pair = np.flatnonzero(wrong)[0]
             raise ValueError(
                 f"The derivative of the distance {self._parent.name} is not finite for "
-                f"the classes with indices {i[pair]} and {j[pair]}. A square root has no "
-                "derivative at 0. Add a small positive number to the argument of the "
-                "square root."
+                f"the classes with indices {i[pair]} and {j[pair]}. A square root has "
+                "no derivative at 0. Add a small positive number to the argument of "
+                "the square root."
             )
 
 
@@ -219,7 +219,7 @@ def _check_shape(values, name, moments):
     values, n_pairs = np.asarray(values), len(moments[0])
     if values.shape != (n_pairs,) or values.dtype.kind not in "fiu":
         raise ValueError(
-            f"The distance {name} must return one real number for each of the "
+            f"The distance {name} must return a real number for each of the "
             f"{n_pairs} pairs, an array of shape ({n_pairs},), got shape "
             f"{values.shape} and dtype {values.dtype}."
         )

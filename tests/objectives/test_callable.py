@@ -211,7 +211,9 @@ def test_derivative_that_is_not_finite_names_the_classes(problem):
     distance = find_distance(euclidean, DISTANCES)
     objective = MeanPairwiseDistance(means, covariances, 0.1, distance)
     with np.errstate(all="ignore"):
-        with pytest.raises(ValueError, match="not finite for the classes with indices 1 a"):
+        with pytest.raises(
+            ValueError, match="not finite for the classes with indices 1 a"
+        ):
             objective(filters)
 
 
