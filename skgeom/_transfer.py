@@ -542,9 +542,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a matrix is not symmetric or not positive definite (the message names
-            the matrix), if an array is malformed, if there is only one class, if all
-            matrices of each domain are equal, or if all matrices of each class are
-            equal after re-centering.
+            the matrix), if an array is malformed, if there is only one class, if a
+            domain contains only one matrix, if all matrices of each domain are equal,
+            or if the shrunk within-class covariance S is singular.
 
         Warns
         -----

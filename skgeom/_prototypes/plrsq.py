@@ -79,9 +79,9 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         For all other metrics, cross-validation with five folds selects one of 13 values
         from 1e-4 to 1, by the mean log probability of held-out samples with equal class
         weights. The largest value within one standard error of the best value is
-        selected, where the standard error is computed from paired differences. The mean
-        of ``"tangent"`` and the covariance of ``"mahalanobis"`` are computed once, from
-        all samples, which saves more than half of the time.
+        selected, where the standard error is computed from paired differences. To save
+        more than half of the time, all folds use the mean of ``"tangent"`` and the
+        covariance of ``"mahalanobis"`` that are computed from all samples.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities in predictions. The prototypes of a class have equal shares
         of its probability. With ``"uniform"``, all classes have the same probability,

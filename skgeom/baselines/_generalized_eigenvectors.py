@@ -17,8 +17,9 @@ class GeneralizedEigenvectors(LinearProjection):
     r"""Generalized eigenvectors of the second moments of pairs of classes (GEM).
 
     The component of an ordered pair of classes i and j is the direction v in which the
-    mean square of class i is largest, relative to the mean square of class j. It is the
-    generalized eigenvector with the largest eigenvalue :math:`\lambda` of [1]_
+    mean square of class i is largest, relative to the regularized mean square of class
+    j. It is the generalized eigenvector with the largest eigenvalue :math:`\lambda` of
+    [1]_
 
     .. math::
 

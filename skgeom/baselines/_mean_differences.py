@@ -131,8 +131,9 @@ class LOL(LinearProjection):
        [\delta_1, \dots, \delta_{C-1}, v_1, v_2, \dots], \qquad
        \sum_i (x_i - \bar x_{y_i}) (x_i - \bar x_{y_i})^\top v_k = \lambda_k v_k,
 
-    where :math:`\delta_k` are the differences between the means of the C classes, and
-    :math:`v_k` are the principal directions within the classes, in descending order of
+    where :math:`\delta_k` are the differences between the means of the C classes,
+    :math:`\bar x_{y_i}` is the mean of the class of sample i, and :math:`v_k` are the
+    principal directions within the classes, in descending order of
     :math:`\lambda_k`. The number of samples may be smaller than the number of features.
 
     Parameters

@@ -163,7 +163,7 @@ def fetch_svhn(*, subset="all", return_X_y=False):
         path = local_file(name)
         if path is None:
             raise OSError(
-                f"{name} is missing, and its source has no https address. Download "
+                f"{name} is not on this machine and has no https address. Download "
                 f"{_SVHN_URL}{name}. {put_into('it')}"
             )
         check_file(path, _SVHN_FILES[part])

@@ -108,7 +108,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     path = local_file(name)
     if path is None:
         raise OSError(
-            f"{name} is missing, and cannot be downloaded as one file. "
+            f"{name} is not on this machine, and cannot be downloaded as one file. "
             "Compute its arrays, which the docstring of fetch_eth80 names, with "
             f"skgeom.RegionCovariance from the photographs of {_ETH80_SOURCE}. "
             f"{put_into('the file')}"
@@ -198,7 +198,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     path = local_file(_BCI_NAME)
     if path is None:
         raise OSError(
-            f"{_BCI_NAME} is missing, and cannot be downloaded. Compute "
+            f"{_BCI_NAME} is not on this machine, and cannot be downloaded. Compute "
             "its arrays, which the docstring of fetch_bci_iv_2a names, from signals of "
             "https://www.bbci.de/competition/iv/, which moabb downloads. "
             f"{put_into('the file')}"
@@ -283,9 +283,9 @@ def fetch_ssvep(*, return_X_y=False):
     path = local_file(_SSVEP_NAME)
     if path is None:
         raise OSError(
-            f"{_SSVEP_NAME} is missing, and cannot be downloaded as one file. "
-            "Cut the trials, as described in the docstring of fetch_ssvep, from the "
-            "recordings of https://github.com/sylvchev/dataset-ssvep-exoskeleton. "
+            f"{_SSVEP_NAME} is not on this machine, and cannot be downloaded as one "
+            "file. Cut the trials, as described in the docstring of fetch_ssvep, from "
+            "the recordings of https://github.com/sylvchev/dataset-ssvep-exoskeleton. "
             f"{put_into('the file')}"
         )
     names = ["X", "y", "subject", "session", "scale", "channels"]

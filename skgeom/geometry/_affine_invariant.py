@@ -106,8 +106,8 @@ def mean_affine_invariant(matrices, weights=None):
     matrices : array-like of shape (n_matrices, n, n)
         Symmetric, or complex Hermitian, positive definite matrices.
     weights : array-like of shape (n_matrices,), default=None
-        Nonnegative weights; only their ratios matter. None weights all matrices
-        equally.
+        Nonnegative weights :math:`w_i`. A common factor has no effect. None weights all
+        matrices equally.
 
     Returns
     -------

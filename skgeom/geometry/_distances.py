@@ -73,11 +73,14 @@ def distance_affine_invariant(a, b, *, squared=False):
 def calvo_oller_embedding(means, covariances):
     r"""Embed m-dimensional Gaussians into the SPD matrices of order m + 1.
 
+    The embedding maps the Gaussian with the mean :math:`\mu` and the covariance
+    :math:`\Sigma` to
+
     .. math::
 
        \Omega = \begin{bmatrix}
        \Sigma + \mu \mu^\top & \mu \\ \mu^\top & 1
-       \end{bmatrix}
+       \end{bmatrix} .
 
     The embedding is due to [2]_ and is equation 5 of [1]_. An affine map :math:`z \to
     G z + t` of the variable changes :math:`\Omega` to :math:`H \Omega H^\top`, where H

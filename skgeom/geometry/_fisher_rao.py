@@ -51,7 +51,8 @@ def distance_fisher_rao(
     r"""Compute the Fisher-Rao distance between Gaussians.
 
     The Fisher-Rao distance is the length of the shortest path between two Gaussians on
-    the manifold of Gaussians, with the Fisher information metric
+    the manifold of Gaussians with mean :math:`\mu` and covariance :math:`\Sigma`, with
+    the Fisher information metric
 
     .. math::
 
@@ -197,7 +198,11 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
 
        d^2 = 8 \sum_k \operatorname{arsinh}^2 \sqrt{
        \frac{(\mu_{ak} - \mu_{bk})^2 / 2 + (\sigma_{ak} - \sigma_{bk})^2}
-       {4 \sigma_{ak} \sigma_{bk}}}.
+       {4 \sigma_{ak} \sigma_{bk}}},
+
+    where :math:`\mu_{ak}` and :math:`\sigma_{ak}` are the mean and the standard
+    deviation of variable k of the first Gaussian, and :math:`\mu_{bk}` and
+    :math:`\sigma_{bk}` of the second Gaussian.
 
     In one dimension, the result equals :func:`distance_fisher_rao`. In more dimensions,
     it is an upper bound of :func:`distance_fisher_rao`, because paths of Gaussians with

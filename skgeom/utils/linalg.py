@@ -85,8 +85,8 @@ def fold_order(y, distances, scale):
 
 # Number of array entries in a block of computations: 1 MiB in float64, which fits into
 # the cache of a core. With blocks of 4,096 rows, the projection of 60,000 samples of
-# 784 features in float32 takes 1.9 times as long. benchmarks/papers/sqfa_digits.py computes
-# Fisher-Rao distances in blocks of this size.
+# 784 features in float32 takes 1.9 times as long. benchmarks/papers/sqfa_digits.py
+# computes Fisher-Rao distances in blocks of this size.
 ENTRIES_AT_ONCE = 2**17
 
 # LAPACK temporarily modifies the reflections while it applies them.
