@@ -723,8 +723,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         Learning rate of ``"sgd"`` before the first epoch. The rate decreases to a
         hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10` for
         ``metric="euclid"``, whose distances have a unit, and :math:`n \xi / 100` for
-        all other metrics, where n is the size of the matrices and :math:`\xi` the
-        average number of prototypes per class.
+        all other metrics, where n is the size of the (reduced) matrices and :math:`\xi`
+        the average number of prototypes per class.
     batch_size : int, default=1
         Number of samples in each step of ``"sgd"``. A step uses the sum of their
         gradients.
@@ -745,9 +745,10 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         The learning rate decreases to a hundredth over ``max_iter`` epochs, and the
         automatic slope of :class:`GLRSQ` increases. A call with m samples counts as
         m / (p n) epochs, but at most as one epoch, for p prototypes of all classes
-        together and matrices with n rows or vectors with n features. After ``fit``, the
-        learning rate and the slope keep their final values. Each call increases
-        ``n_iter_`` by one, and appends the cost of its samples to ``loss_curve_``.
+        together, and (reduced) matrices with n rows or vectors with n features. After
+        ``fit``, the learning rate and the slope keep their final values. Each call
+        increases ``n_iter_`` by one, and appends the cost of its samples to
+        ``loss_curve_``.
 
         :class:`PLRSQ` and :class:`RSLVQ` compute the automatic ``sigma2`` from the
         distances of the samples of all calls from the initial prototypes; after

@@ -40,7 +40,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     other classes, and s is the slope.
 
     The samples are vectors or SPD matrices. SPD matrices are converted to vectors (see
-    ``omega_``), and their prototypes are symmetric but may not be positive definite.
+    ``omega_``). Their prototypes are symmetric, but not necessarily positive definite.
 
     Parameters
     ----------

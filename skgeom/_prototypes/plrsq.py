@@ -282,7 +282,7 @@ class PLRSQ(LikelihoodClassifier):
         With ``metric="mahalanobis"``, the shrinkage intensity of the within-class
         covariance, from 0 to 1.
     components_ : ndarray of shape (n_components, n)
-        The rows of :math:`F^\top`, if ``n_components`` is given.
+        The matrix :math:`F^\top`, if ``n_components`` is given.
     {representability_}
     {representability_scores_}
     {priors_}

@@ -156,7 +156,7 @@ def sqfa_toy_statistics(name):
     Each problem demonstrates which differences between the classes determine the
     filters of a method. Learn one filter for ``"lda"``, and two filters for all other
     problems. Set the parameter ``regularization`` of the estimator to the value of
-    :math:`\sigma^2` given below. :func:`make_gaussian_classes` draws samples with these
+    :math:`\sigma^2` below. :func:`make_gaussian_classes` draws samples with these
     statistics.
 
     Parameters
@@ -167,18 +167,19 @@ def sqfa_toy_statistics(name):
         - ``"covariances"``: 3 classes with 6 features [1]_. The covariances differ
           strongly in features 0 and 1, which :class:`~skgeom.SQFA` selects. The means
           differ slightly in features 2 and 3, which LDA selects. Features 4 and 5 have
-          the largest variance, and PCA selects them. :math:`\sigma^2 = 0.002`, as in
-          the paper.
+          the largest variance, and PCA selects them. Use :math:`\sigma^2 = 0.002`,
+          as in the paper.
         - ``"means"``: 3 classes with 4 features [1]_. The means differ in features 0
           and 1, which SQFA selects. The second moments differ more in features 2 and 3,
-          which :class:`~skgeom.SecondMomentSQFA` selects. :math:`\sigma^2 = 0.001`.
+          which :class:`~skgeom.SecondMomentSQFA` selects. Use :math:`\sigma^2 =
+          0.001`.
         - ``"distances"``: 3 classes with 4 features and zero means [2]_. The
           orientations of the covariances differ more in features 0 and 1, which have a
           small variance, than in features 2 and 3, which have a large variance. The
-          distance between classes determines which features SQFA selects.
+          distance between classes determines which features SQFA selects. Use
           :math:`\sigma^2 = 0.001`.
         - ``"lda"``: 4 classes with 2 features and equal covariances. The filter that
-          separates all pairs of classes differs from the filter of LDA.
+          separates all pairs of classes differs from the filter of LDA. Use
           :math:`\sigma^2 = 0.001`.
 
     Returns
