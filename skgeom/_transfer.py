@@ -448,16 +448,18 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    All methods request the metadata ``domain``; see :class:`Recentering`.
+    :meth:`fit`, :meth:`score` and the methods of predictions request the metadata
+    ``domain``; see :class:`Recentering`.
 
     :meth:`adapt` tests two adaptations, and uses the first adaptation with sufficient
     evidence: adapted class means with the given ``priors``, then adapted class means
     with estimated priors. Each adaptation is fitted to each half of the matrices, and
     tested on the other half, in the span of the class means. The test compares the
     log-likelihoods under two models that are estimated from the first half: the mixture
-    of the adapted classes with a common covariance, and a single Gaussian. If the
-    mixture is not better by two standard errors, the matrices do not form clusters at
-    the adapted means, and :meth:`adapt` keeps the means of :meth:`fit`. With fewer than
+    of the adapted classes with a common covariance, and a single Gaussian. If neither
+    mixture is better by more than two standard errors, the matrices do not form
+    clusters at the adapted means, and :meth:`adapt` keeps the means of :meth:`fit`.
+    With fewer than
     10 distinct matrices per class on average, :meth:`adapt` keeps the means without a
     test.
 
