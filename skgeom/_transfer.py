@@ -1,4 +1,4 @@
-"""Re-centering of SPD matrices by domain, and classification across domains."""
+"""Re-centering of SPD matrices by domain, and classification of new domains."""
 
 from copy import copy
 from numbers import Integral, Real
@@ -31,52 +31,55 @@ from skgeom.utils.validation import (
     warn_user,
 )
 
-# Candidate shrinkages, the preferred one first; folds; and where expectation
-# maximization stops: if no mean moves by more standard deviations, and no expected
-# class proportion deviates by a larger fraction. Compared in
-# benchmarks/bench_transfer.py, part constants.
+# Candidate shrinkages, in order of preference; number of folds; and tolerance of
+# expectation maximization, which stops when no mean moves by more than this number of
+# standard deviations, and no expected class proportion deviates by a larger fraction.
+# Compared in benchmarks/bench_transfer.py, part constants.
 _SHRINKAGES = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05]
 _N_FOLDS = 5
 _EM_TOLERANCE = 1e-3
 _EM_MAX_ITER = 200
-# Chosen in benchmarks/bench_transfer.py, part checks: matrices per class from which on
-# the test of an adaptation is reliable, half of which is the weight of the given priors
-# in estimated priors; and standard errors that the gain must exceed.
+# Smallest number of matrices per class for which the test of an adaptation is reliable.
+# Half of it is the weight of the given priors in estimated priors. The gain must exceed
+# this number of standard errors. Chosen in benchmarks/bench_transfer.py, part checks.
 _MATRICES_PER_CLASS = 10
 _STANDARD_ERRORS = 2
 
 
 class Recentering(TransformerMixin, BaseEstimator):
-    r"""Move the mean of each domain to the identity.
+    r"""Re-center SPD matrices: move the mean of each domain to the identity.
 
     A domain is a group of samples with its own distribution, such as the matrices of
-    one subject, recording session or run. Each matrix X of the domain d, whose mean is
-    :math:`M_d`, becomes [1]_
+    one subject, recording session or run. Each matrix X of a domain d with the mean
+    :math:`M_d` is transformed to [1]_
 
-    .. math:: Z = M_d^{-1/2} \, X \, M_d^{-1/2}
+    .. math:: Z = M_d^{-1/2} \, X \, M_d^{-1/2} .
 
-    This requires no labels. The matrices of a new domain then have the same mean as the
-    training matrices of the next classifier.
+    Re-centering requires no class labels. All domains have the same mean after
+    re-centering, so a classifier that is trained on some domains can be applied to
+    others.
 
     Parameters
     ----------
     metric : {"riemann", "logeuclid", "euclid"}, default="riemann"
-        Metric of the means. ``"riemann"`` is the affine-invariant metric: the mean of
-        the re-centered matrices is exactly the identity. ``"euclid"`` is the Euclidean
-        alignment of [2]_.
+        Metric of the means. With ``"riemann"``, the affine-invariant metric, the mean
+        of the re-centered matrices is exactly the identity. With ``"euclid"``, the
+        transformation is the Euclidean alignment of [2]_.
     window : int, default=None
-        For :meth:`partial_fit`: the step towards a new matrix is at least
-        ``1 / window``, so the weights of old matrices decrease. At least 2; None
-        weights all matrices equally.
+        Used by :meth:`partial_fit`, at least 2. Each new matrix moves the mean by at
+        least the fraction ``1 / window`` of the way, so the weights of earlier matrices
+        decrease. None weights all matrices equally.
 
     Attributes
     ----------
     means_ : dict of ndarray of shape (n, n)
-        The mean of each domain, by its label. Without labels, the key is None.
+        The mean of each domain. The keys are the labels of the domains, or None if
+        ``domain`` was not passed.
     counts_ : dict of int
-        Number of matrices in each mean; ``reference_`` counts as one.
+        Number of matrices in the mean of each domain. ``reference_`` counts as one
+        matrix.
     reference_ : ndarray of shape (n, n)
-        The mean of the domain means in :meth:`fit`, which is the initial mean of new
+        The mean of the domain means in :meth:`fit`. It is the initial mean of new
         domains in :meth:`partial_fit`.
     is_complex_ : bool
         Whether the matrices of ``fit`` are complex.
@@ -85,13 +88,14 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    TransferDiscriminantAnalysis : A classifier that re-centers and adapts class means.
+    TransferDiscriminantAnalysis : Classifier that re-centers matrices and adapts class
+        means.
 
     Notes
     -----
     :meth:`fit`, :meth:`partial_fit` and :meth:`transform` request the metadata
-    ``domain``. A pipeline passes it on after
-    ``sklearn.set_config(enable_metadata_routing=True)``.
+    ``domain``. After ``sklearn.set_config(enable_metadata_routing=True)``, a pipeline
+    passes ``domain`` to them.
 
     References
     ----------
@@ -140,18 +144,18 @@ class Recentering(TransformerMixin, BaseEstimator):
         y : None
             Not used.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains; None for a single domain.
+            Domain label of each matrix; None for a single domain.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
             If a matrix is not symmetric or not positive definite (the message names the
-            matrix), if an array is malformed, or if a domain contains a single matrix,
+            matrix), if an array is malformed, or if a domain contains only one matrix,
             because re-centering maps a single matrix to the identity.
         """
         X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
@@ -164,12 +168,12 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     @estimator_method
     def partial_fit(self, X, y=None, domain=None):
-        """Move the mean of each domain towards new matrices, one after another.
+        """Update the mean of each domain with new matrices, one after another.
 
-        The n-th matrix of a domain moves its mean by 1/n of the way along the geodesic
-        of the metric, or by 1/``window`` if that is more. The initial mean of a new
-        domain is ``reference_``, which counts as one matrix, or its first matrix if
-        :meth:`fit` was not called.
+        The n-th matrix of a domain moves the mean of the domain along the geodesic of
+        the metric, by the larger of the fractions ``1 / n`` and ``1 / window``. The
+        initial mean of a new domain is ``reference_``, which counts as one matrix. If
+        :meth:`fit` was not called, the initial mean is the first matrix of the domain.
 
         Parameters
         ----------
@@ -178,17 +182,17 @@ class Recentering(TransformerMixin, BaseEstimator):
         y : None
             Not used.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains; None for a single domain.
+            Domain label of each matrix; None for a single domain.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            As for :meth:`fit`, except that a domain may have one matrix.
+            As for :meth:`fit`, except that a domain may contain only one matrix.
         """
         is_first = not hasattr(self, "means_")
         X = _in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
@@ -205,7 +209,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         return self._store(means, counts)
 
     def _moved(self, mean, count, matrix):
-        """The mean of ``count`` matrices, moved towards another one."""
+        """The mean of ``count`` matrices, moved towards a new matrix."""
         from pyriemann.geometry.geodesic import geodesic
 
         step = max(1 / (count + 1), 0 if self.window is None else 1 / self.window)
@@ -214,7 +218,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         return (mean + mean.T) / 2
 
     def _store(self, means, counts):
-        # In lists: skops stores the keys of dicts as text, so not None, nor booleans.
+        """Store the means and counts of the domains."""
+        # In lists, because skops stores the keys of dicts as text, and labels may be
+        # None or booleans.
         self._labels = list(means)
         self._means, self._counts = list(means.values()), list(counts.values())
         self._used_metric = self.metric
@@ -222,16 +228,16 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     @property
     def means_(self):
-        """The mean of each domain, by its label. Without labels, the key is None."""
+        """The mean of each domain. The key is None if ``domain`` was not passed."""
         return dict(zip(self._labels, self._means, strict=True))
 
     @property
     def counts_(self):
-        """Number of matrices in each mean; ``reference_`` counts as one."""
+        """Number of matrices in the mean of each domain."""
         return dict(zip(self._labels, self._counts, strict=True))
 
     def fit_transform(self, X, y=None, domain=None):
-        """Compute the mean of each domain, and re-center the same matrices.
+        """Compute the mean of each domain, and re-center the matrices.
 
         Parameters
         ----------
@@ -240,7 +246,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         y : None
             Not used.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains; None for a single domain.
+            Domain label of each matrix; None for a single domain.
 
         Returns
         -------
@@ -250,27 +256,29 @@ class Recentering(TransformerMixin, BaseEstimator):
         return self.fit(X, domain=domain).transform(X, domain=domain)
 
     def transform(self, X, domain=None):
-        """Re-center matrices by the means of their domains.
+        """Re-center matrices with the means of their domains.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains. A domain without a fitted mean is re-centered with
-            the mean of its matrices in X, at least two. None if :meth:`fit` was called
-            without labels: the matrices are then re-centered with the mean of ``fit``.
-            For a new session, pass a new label.
+            Domain label of each matrix. For a new domain, such as a new session, pass a
+            new label: its matrices, at least two, are then re-centered with their mean.
+            None, the default, is allowed if :meth:`fit` was called without ``domain``.
+            All matrices are then re-centered with the mean of ``fit``.
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n, n)
-            The re-centered matrices; float32 for X of float32.
+            The re-centered matrices, in single precision if X is in single precision.
 
         Raises
         ------
         ValueError
-            If the domain of a matrix has no mean, and as for :meth:`fit`.
+            If ``domain`` is None although :meth:`fit` was called with ``domain``, if a
+            new domain contains only one matrix, or if X is malformed, as for
+            :meth:`fit`.
         """
         check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False, hermitian=True)
@@ -281,19 +289,19 @@ class Recentering(TransformerMixin, BaseEstimator):
                 mean = means[label]
             elif label is None:
                 raise ValueError(
-                    "Pass domain, the domain of each matrix, as in fit. In a pipeline, "
-                    "sklearn.set_config(enable_metadata_routing=True) passes it on. "
-                    "In a cross-validation, use scoring=make_domain_scorer(...)."
+                    "Pass domain, the domain of each matrix, as in fit. In pipelines, "
+                    "call sklearn.set_config(enable_metadata_routing=True) before. "
+                    "In cross-validation, use scoring=make_domain_scorer(...)."
                 )
             else:
                 mean = _mean_of_domain(label, matrices, self._used_metric)
-            root = invsqrtm(mean)  # the symmetric root adds no rotation
+            root = invsqrtm(mean)  # the symmetric root, without an additional rotation
             recentered = root @ matrices @ root
             Z[members] = (recentered + recentered.conj().mT) / 2
         return Z
 
     def set_output(self, *, transform=None):
-        """Do nothing: matrices are not stored in data frames.
+        """Do nothing, because a data frame cannot contain matrices.
 
         Parameters
         ----------
@@ -303,7 +311,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         Returns
         -------
         self
-            This object.
+            The estimator.
         """
         return self
 
@@ -316,6 +324,7 @@ class Recentering(TransformerMixin, BaseEstimator):
 
 
 def _mean(matrices, metric):
+    """The mean of matrices in a metric."""
     from pyriemann.geometry.mean import gmean
 
     if metric == "riemann":
@@ -324,6 +333,7 @@ def _mean(matrices, metric):
 
 
 def _mean_of_domain(label, matrices, metric):
+    """The mean of the matrices of a domain; ValueError if there is only one."""
     if len(matrices) == 1:
         raise ValueError(
             f"{'X' if label is None else f'The domain {label!r}'} has one sample only, "
@@ -335,14 +345,14 @@ def _mean_of_domain(label, matrices, metric):
 
 
 def _domains(domain, n_samples):
-    """Pairs of a label and the indices of its samples; without labels, of None."""
+    """Pairs of a domain label and the indices of its samples; the label may be None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
     with naming("domain"):
         domain = column_or_1d(domain)
         assert_all_finite(domain, input_name="domain")
     if domain.dtype.kind == "M":
-        domain = domain.astype("M8[us]")  # tolist() makes integers of nanoseconds
+        domain = domain.astype("M8[us]")  # tolist() converts nanoseconds to integers
     if len(domain) != n_samples:
         raise ValueError(
             f"X has {n_samples} matrices, but domain has {len(domain)} labels."
@@ -355,10 +365,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     r"""Discriminant analysis of SPD matrices whose class means depend on the domain.
 
     A domain is a group of samples with its own distribution, such as one subject,
-    recording session or run. Matrices Z are re-centered by domain. Their logarithms,
-    weighted by the relevance R of the directions, are the vectors v of a hierarchical
-    model: classes are Gaussians with a common covariance, and the class means of a new
-    subject scatter around the class means of training,
+    recording session or run. The matrices of each domain are re-centered (see
+    :class:`Recentering`) to matrices Z. Their logarithms, multiplied by the relevance
+    matrix R (see ``relevance``), are the vectors v of a hierarchical model. Each class
+    c is a Gaussian with the mean :math:`\mu_c` and a common covariance S, and the class
+    means of a new subject are distributed around the class means
+    :math:`\bar\mu_c` of training:
 
     .. math::
 
@@ -366,34 +378,35 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
        v \mid c \sim \mathcal{N}(\mu_c, S), \qquad
        \mu_c \sim \mathcal{N}(\bar\mu_c, S / \kappa).
 
-    :meth:`fit` estimates :math:`\bar\mu_c` and S from labeled domains; with
-    ``relevance=0``, R is the identity, and the classifier is shrunk linear discriminant
-    analysis in the tangent space [1]_ of re-centered matrices [2]_. :meth:`adapt`
-    estimates the means :math:`\mu_c` of a new subject from matrices without labels by
-    expectation maximization, and keeps the means of :meth:`fit` if held-out matrices do
-    not support the adaptation.
+    :meth:`fit` estimates :math:`\bar\mu_c` and S from labeled domains. With
+    ``relevance=0``, R is the identity, and the classifier is shrinkage linear
+    discriminant analysis in the tangent space [1]_ of re-centered matrices [2]_.
+    :meth:`adapt` estimates the means :math:`\mu_c` of a new subject from matrices
+    without class labels by expectation maximization. It keeps the means of :meth:`fit`
+    if held-out matrices do not support the adaptation.
 
     Parameters
     ----------
     shrinkage : "auto" or float, default="auto"
-        Weight, from 0 to 1, of a multiple of the identity in S, which has the same
-        trace. ``"auto"`` selects the weight with the highest mean accuracy in five
-        folds among nine weights from 0.05 to 1, and the largest weight if accuracies
-        are equal. Folds consist of whole domains if there are several domains, and of
-        samples otherwise.
+        Shrinkage of the covariance S, from 0 to 1: the weight of a multiple of the
+        identity with the same trace. ``"auto"`` selects among nine values from 0.05 to
+        1 by cross-validation with five folds, and selects the largest value with the
+        highest mean accuracy. Each fold consists of whole domains if there are several
+        domains, and of samples otherwise.
     relevance : float, default=0.1
-        The exponent a, from 0 to 1, of :math:`R = (\sum_c L_c^2)^a`, where :math:`L_c`
-        is the mean of :math:`\log(Z)` in class c, and R is scaled to a norm of 1.
-        Directions in which classes differ are then shrunk less than the remaining
-        directions. 0 weights all directions equally.
+        The exponent a, from 0 to 1, of the relevance matrix :math:`R = (\sum_c
+        L_c^2)^a`, where :math:`L_c` is the mean of :math:`\log(Z)` in class c. R is
+        scaled to a largest eigenvalue of 1. The directions in which the classes differ
+        most are then shrunk less than the remaining directions. 0 weights all
+        directions equally.
     prior_strength : float, default=200
-        :math:`\kappa`: weight of the class mean of :meth:`fit` in :meth:`adapt`, as a
-        number of matrices.
+        :math:`\kappa`, the weight of a class mean of :meth:`fit` in :meth:`adapt`,
+        expressed as a number of matrices.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
-        Class probabilities; None for the proportions in training. :meth:`adapt`
+        Class probabilities. None uses the class proportions of training. :meth:`adapt`
         estimates the probabilities of a new subject if held-out matrices support this.
     recentering : Recentering or None, default=None
-        Transformer that re-centers the matrices; None for ``Recentering()``.
+        Transformer that re-centers the matrices. None uses ``Recentering()``.
     verbose : int, default=0
         If positive, prints the selected shrinkage and the changes of :meth:`adapt`.
 
@@ -403,24 +416,26 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         The class labels.
     means_ : ndarray of shape (n_classes, n, n)
         The class means as SPD matrices, in re-centered coordinates: the means of
-        :meth:`fit`, or of the subject of the last :meth:`adapt`.
+        :meth:`fit`, or the means adapted by the last :meth:`adapt` or
+        :meth:`partial_adapt`.
     priors_ : ndarray of shape (n_classes,)
-        The class probabilities: ``priors``, or the estimates for the subject of the
-        last :meth:`adapt`.
+        The class probabilities: the given ``priors``, or the estimates of the last
+        :meth:`adapt` or :meth:`partial_adapt`.
     adaptation_ : {"none", "means", "means and priors"}
         The parameters that the last :meth:`adapt` or :meth:`partial_adapt` changed.
         ``"none"`` before the first call, and if the matrices do not support an
         adaptation.
     adaptation_evidence_ : dict of float
-        For each adaptation that was tested, by its name, the gain of held-out
-        log-likelihood in standard errors. An adaptation is used if its gain exceeds 2.
+        For each tested adaptation (``"means"``, ``"means and priors"``), the mean gain
+        of held-out log-likelihood, divided by its standard error. An adaptation is used
+        if this number exceeds 2.
     shrinkage_ : float
-        The shrinkage that was used.
+        The shrinkage of S: ``shrinkage``, or the selected value.
     shrinkage_scores_ : dict of ndarray of shape (n_folds,)
-        For each candidate of ``shrinkage="auto"``, the accuracies in the folds. Empty
-        if ``shrinkage`` is a number.
+        The accuracies in the folds for each candidate of ``shrinkage="auto"``. Empty if
+        ``shrinkage`` is a number.
     recentering_ : Recentering
-        The means of the domains.
+        The fitted transformer, with the means of the domains.
     is_complex_ : bool
         Whether the matrices of ``fit`` are complex.
     n_features_in_ : int
@@ -433,16 +448,20 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    All methods request the metadata ``domain``; see :class:`Recentering`.
+    :meth:`fit`, :meth:`score` and the methods of predictions request the metadata
+    ``domain``; see :class:`Recentering`.
 
-    :meth:`adapt` tests two adaptations, one after the other, and uses the first
-    adaptation with sufficient evidence: class means at the given ``priors``, and class
-    means at estimated priors. Both are fitted to each half of the matrices. The test
-    compares two log-likelihoods of the other half, in the span of the class means:
-    under the mixture of the classes, with the common covariance of the first half, and
-    under a single Gaussian. If the mixture is not better by two standard errors, the
-    matrices do not form clusters at the adapted means, and :meth:`adapt` keeps the
-    means of :meth:`fit`. Fewer than 10 matrices per class are never sufficient.
+    :meth:`adapt` tests two adaptations, and uses the first adaptation with sufficient
+    evidence: adapted class means with the given ``priors``, then adapted class means
+    with estimated priors. Each adaptation is fitted to each half of the matrices, and
+    tested on the other half, in the span of the class means. The test compares the
+    log-likelihoods under two models that are estimated from the first half: the mixture
+    of the adapted classes with a common covariance, and a single Gaussian. If neither
+    mixture is better by more than two standard errors, the matrices do not form
+    clusters at the adapted means, and :meth:`adapt` keeps the means of :meth:`fit`.
+    With fewer than
+    10 distinct matrices per class on average, :meth:`adapt` keeps the means without a
+    test.
 
     References
     ----------
@@ -512,27 +531,28 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n, n)
             SPD matrices; not modified.
         y : array-like of shape (n_samples,)
-            Classes of the matrices.
+            Class labels of the matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains; None for a single domain.
+            Domain label of each matrix; None for a single domain.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
             If a matrix is not symmetric or not positive definite (the message names
-            the matrix), if an array is malformed, if there is one class only, or if the
-            matrices of all domains, or of all classes, are equal.
+            the matrix), if an array is malformed, if there is only one class, if a
+            domain contains only one matrix, if all matrices of each domain are equal,
+            or if the shrunk within-class covariance S is singular.
 
         Warns
         -----
         UserWarning
-            If ``shrinkage="auto"`` cannot be selected, because each fold of domains has
-            a class that is in no other fold.
+            If ``shrinkage="auto"`` cannot be selected, because each fold of domains
+            contains a class that is in no other fold.
         """
         X = check_spd_samples(self, X, reset=True, hermitian=True)
         self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
@@ -578,26 +598,27 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @estimator_method
     def adapt(self, X, domain=None):
-        """Adapt the class means to a new subject, from matrices without labels.
+        """Adapt the class means to a new subject, without class labels.
 
-        Expectation maximization moves the means of :meth:`fit` towards the matrices of
-        the new subject, if held-out matrices support it; see ``adaptation_``. Earlier
-        adaptations have no effect.
+        Expectation maximization moves the class means of :meth:`fit` towards the
+        matrices of the new subject, unless held-out matrices do not support the
+        adaptation; see ``adaptation_``. Each call starts from the means of
+        :meth:`fit`, so earlier adaptations have no effect.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices of one subject; not modified.
         domain : array-like of shape (n_samples,), default=None
-            Labels of their domains, such as sessions or runs, which are re-centered
-            separately; None for a single domain. After ``adapt``, predictions
-            re-center matrices with the means of these domains, not of the training
-            domains.
+            Domain label of each matrix, such as its session or run. The domains are
+            re-centered separately. None for a single domain. After ``adapt``,
+            predictions re-center matrices with the means of these domains, and the
+            means of the training domains are discarded.
 
         Returns
         -------
         self
-            This object, adapted.
+            The adapted estimator.
 
         Raises
         ------
@@ -612,27 +633,28 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @estimator_method
     def partial_adapt(self, X, domain=None):
-        """Adapt to further matrices of the same subject, such as one trial at a time.
+        """Adapt the class means to further matrices of the same subject.
 
-        First, :meth:`Recentering.partial_fit` moves the means of the domains towards
-        the matrices. Then the class means are adapted to all matrices passed since
-        :meth:`fit`, or to the matrices of the last :meth:`adapt` and all later
-        matrices. Each matrix remains re-centered with the mean at the time of its call.
-        The time of a call grows with the number of matrices. Use a new label in
-        ``domain`` for a new subject: a training label continues from the mean of that
-        domain.
+        Use this method to adapt online, for example after each trial. First,
+        :meth:`Recentering.partial_fit` updates the means of the domains. Then the class
+        means of :meth:`fit` are adapted to all matrices so far: the matrices of the
+        last :meth:`adapt`, if it was called after :meth:`fit`, and of all later calls.
+        Each matrix is re-centered only once, in its own call. The time of a call grows
+        with the number of matrices so far.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices in temporal order; not modified.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains of the matrices; None for a single domain.
+            Domain label of each matrix; None for a single domain. Use a new label for a
+            new subject: the label of a training domain continues from the mean of that
+            domain.
 
         Returns
         -------
         self
-            This object, adapted.
+            The adapted estimator.
 
         Raises
         ------
@@ -647,6 +669,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return self._adapt_means()
 
     def _adapt_means(self):
+        """Adapt the class means and priors to the stored vectors, if supported."""
         vectors, source = self._adaptation_vectors, self._source
         adapted, evidence = _tested_adaptation(vectors, source)
         self.adaptation_, self.adaptation_evidence_ = adapted, evidence
@@ -667,24 +690,24 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @estimator_method
     def decision_function(self, X, domain=None):
-        """Compute the logarithms of prior times density, up to a common term.
+        """Compute the class scores: log of prior times density, up to a common term.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains, as in :meth:`Recentering.transform`. None if
-            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered with the mean of those matrices. For a new session, pass a
-            new label.
+            Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
+            domain, such as a new session, pass a new label. None, the default, is
+            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
+            All matrices are then re-centered with the mean of that call.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores in the order of ``classes_``; the predicted class has the largest
-            score. For two classes, the score of the second class minus the score of the
-            first class.
+            Scores in the order of ``classes_``. The predicted class has the largest
+            score. For two classes, the result is the score of the second class minus
+            the score of the first class.
         """
         scores = self._joint_log_likelihood(X, domain)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -698,15 +721,15 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains, as in :meth:`Recentering.transform`. None if
-            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered with the mean of those matrices. For a new session, pass a
-            new label.
+            Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
+            domain, such as a new session, pass a new label. None, the default, is
+            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
+            All matrices are then re-centered with the mean of that call.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels from ``classes_``.
+            The predicted class labels.
         """
         return self.classes_[self._joint_log_likelihood(X, domain).argmax(axis=1)]
 
@@ -719,15 +742,15 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains, as in :meth:`Recentering.transform`. None if
-            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered with the mean of those matrices. For a new session, pass a
-            new label.
+            Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
+            domain, such as a new session, pass a new label. None, the default, is
+            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
+            All matrices are then re-centered with the mean of that call.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Logarithms of the probabilities, in the order of ``classes_``.
+            Logarithms of the class probabilities, in the order of ``classes_``.
         """
         return log_softmax(self._joint_log_likelihood(X, domain), axis=1)
 
@@ -740,15 +763,15 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains, as in :meth:`Recentering.transform`. None if
-            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered with the mean of those matrices. For a new session, pass a
-            new label.
+            Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
+            domain, such as a new session, pass a new label. None, the default, is
+            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
+            All matrices are then re-centered with the mean of that call.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``.
+            Class probabilities, in the order of ``classes_``.
         """
         return softmax(self._joint_log_likelihood(X, domain), axis=1)
 
@@ -761,14 +784,14 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
         y : array-like of shape (n_samples,)
-            True classes of the matrices.
+            True class labels of the matrices.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the matrices.
         domain : array-like of shape (n_samples,), default=None
-            Labels of the domains, as in :meth:`Recentering.transform`. None if
-            :meth:`fit` or :meth:`adapt` was called without labels: the matrices are
-            then re-centered with the mean of those matrices. For a new session, pass a
-            new label.
+            Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
+            domain, such as a new session, pass a new label. None, the default, is
+            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
+            All matrices are then re-centered with the mean of that call.
 
         Returns
         -------
@@ -783,7 +806,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return _log_joint(self._whitened_vectors(X, domain), self._means, self.priors_)
 
     def _whitened_vectors(self, X, domain):
-        """Weighted logarithms of re-centered matrices, in whitened coordinates."""
+        """The vectors v of re-centered matrices, whitened so that S is the identity."""
         Z = self.recentering_.transform(X, domain=domain)
         logarithms = _logarithms(Z)
         vectors = upper_triangles(self._relevance @ logarithms @ self._relevance)
@@ -797,6 +820,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
 
 def _in_double(X):
+    """X in double precision, real or complex."""
     return X.astype(np.result_type(X, np.float64), copy=False)
 
 
@@ -813,14 +837,14 @@ def _class_means(V, y):
 
 
 def _relevance_matrix(logarithms, y, exponent):
-    """``(sum_c L_c^2)^exponent`` of the mean logarithms L_c, of norm 1.
+    """``(sum_c L_c^2)^exponent``, scaled to a largest eigenvalue of 1.
 
-    The identity if the classes have equal means.
+    L_c is the mean logarithm of class c. The result is the identity if all L_c are 0.
     """
     means = np.stack([logarithms[y == label].mean(axis=0) for label in np.unique(y)])
     eigenvalues, axes = np.linalg.eigh((means @ means).sum(axis=0))
     largest = eigenvalues[-1] if eigenvalues[-1] > 0 else 1.0
-    # Class means are multiplied by the inverse twice, which would amplify rounding.
+    # Class means are multiplied by the inverse twice, which amplifies rounding errors.
     least = np.cbrt(np.finfo(np.float64).eps)
     weights = np.maximum(eigenvalues / largest, least) ** exponent
     return (axes * (weights / weights[-1])) @ axes.T
@@ -833,8 +857,8 @@ def _select_shrinkage(V, y, groups, priors):
     -------
     shrinkage : float
     accuracies : ndarray of shape (n_candidates, n_folds)
-        Accuracies of held-out samples, of the folds whose remaining samples have all
-        classes.
+        Accuracies of held-out samples, for the folds whose training samples contain
+        all classes.
     """
     folds = _folds(V, y, groups)
     held_out = [folds == fold for fold in np.unique(folds)]
@@ -843,8 +867,8 @@ def _select_shrinkage(V, y, groups, priors):
         warn_user(
             "shrinkage='auto' cannot be selected: no fold of domains can be held out, "
             "because each fold contains a class that is in no other fold. shrinkage=1 "
-            "is used. Pass domains of "
-            "several classes each, or a number as shrinkage.",
+            "is used. Pass domains that "
+            "contain several classes, or set shrinkage to a number.",
             UserWarning,
         )
     if len(held_out) < 2:
@@ -872,9 +896,10 @@ def _held_out_accuracies(V, y, test, priors):
 
 
 def _folds(V, y, groups):
-    """Fold of each sample: whole domains, or the samples of each class.
+    """Fold of each sample. With several domains, folds consist of whole domains.
 
-    Domains are assigned to folds cyclically, in the order of their dispersions.
+    Domains are assigned to folds cyclically, in the order of their dispersions. The
+    samples of a single domain are assigned to folds class by class.
     """
     if groups.max() > 0:
         sizes = np.bincount(groups, (V**2).sum(axis=1)) / np.bincount(groups)
@@ -891,20 +916,20 @@ def _log_joint(V, means, priors):
 
 
 class _Source(NamedTuple):
-    """Class distributions of training, in whitened coordinates."""
+    """Class means and priors of ``fit``, in whitened coordinates."""
 
     means: np.ndarray  # (n_classes, p)
     priors: np.ndarray  # (n_classes,), as given
     proportions: np.ndarray  # (n_classes,), of the training samples
-    strength: float  # number of matrices that each mean counts as
+    strength: float  # kappa, the weight of each mean as a number of matrices
 
 
 def _tested_adaptation(V, source):
-    """The adaptation that held-out matrices support, and the tested evidence."""
+    """The name of the supported adaptation, and the evidence of all tested ones."""
     evidence = {}
     distances = np.linalg.norm(V[:, None] - source.means, axis=2)
     order = fold_order(np.zeros(len(V), dtype=int), distances, distances.max() or 1)
-    counts = np.bincount(order)  # copies share a position: the test counts them once
+    counts = np.bincount(order)  # equal matrices share a position and count once
     if len(counts) >= _MATRICES_PER_CLASS * len(source.means):
         first = order % 2 == 0
         for name in ("means", "means and priors"):
@@ -920,10 +945,10 @@ def _tested_adaptation(V, source):
 
 
 def _held_out_gains(V, held_out, source, adaptation):
-    """Log-likelihoods of held-out vectors: adapted classes versus one Gaussian.
+    """Gains of held-out log-likelihood: adapted classes compared with one Gaussian.
 
-    Both are in the span of the class means, with covariances estimated from V:
-    directions outside the span do not distinguish the classes.
+    Both are computed in the span of the class means, because other directions do not
+    distinguish the classes. The covariances are estimated from V.
     """
     means, priors, responsibilities = _adapted(V, source, adaptation)
     _, _, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
@@ -943,18 +968,19 @@ def _held_out_gains(V, held_out, source, adaptation):
 
 
 def _adapted(V, source, adaptation):
-    r"""Class means, priors and responsibilities in a new domain, without labels.
+    r"""Class means, priors and responsibilities in a new domain without class labels.
 
-    Expectation maximization of the posterior of the means, whose logarithm is
+    Expectation maximization of the log posterior of the means,
 
     .. math::
 
        \sum_i \log \sum_c \pi_c \, \mathcal{N}(v_i; \mu_c, I)
        - \frac{\kappa}{2} \sum_c \|\mu_c - \bar\mu_c\|^2,
 
-    under the constraint that the mean responsibilities are the priors: without it, a
-    class that is far from its mean loses its samples to others. One iteration of
-    iterative proportional fitting (the offsets) follows each step.
+    under the constraint that the mean responsibilities equal the priors
+    :math:`\pi_c`. Without the constraint, the samples of a class that are far from its
+    training mean :math:`\bar\mu_c` would be assigned to different classes. One
+    iteration of iterative proportional fitting (the offsets) follows each step.
     """
     priors = source.priors
     if adaptation == "means and priors":
@@ -978,7 +1004,8 @@ def _adapted(V, source, adaptation):
 def _estimated_priors(V, source):
     """Class probabilities of a new domain, by expectation maximization."""
     priors = source.priors
-    # As many as the fewest matrices of a class in each half of an adaptation's test.
+    # Half of the smallest number of matrices per class, because an adaptation is tested
+    # with half of the matrices.
     counts_before = _MATRICES_PER_CLASS / 2 * len(priors) * source.priors
     for _ in range(_EM_MAX_ITER):
         joint = _log_joint(V, _recentered_means(source, priors), priors)
@@ -990,9 +1017,9 @@ def _estimated_priors(V, source):
 
 
 def _recentered_means(source, priors):
-    """Class means of training after re-centering a domain with other proportions.
+    """Class means of training, for a domain with the class proportions ``priors``.
 
-    Re-centering moves the mean of each domain to the identity, so that the class means
-    depend on the proportions of the classes.
+    Re-centering moves the mean of each domain to the identity, so the class means after
+    re-centering depend on the class proportions of the domain.
     """
     return source.means - (priors - source.proportions) @ source.means

@@ -72,7 +72,7 @@ def test_blocks_of_unknown_length(digits):
     assert_same_statistics(statistics, ClassStatistics.from_data(X[y < 4], y[y < 4]))
     with pytest.raises(ValueError, match="the lengths of the blocks of X are not"):
         ClassStatistics.from_data(blocks[some], y[y < 4])
-    with pytest.raises(ValueError, match=r"X has 4 blocks and y has 9.*compute_chunk"):
+    with pytest.raises(ValueError, match=r"X has 4 blocks, but y has 9.*compute_chunk"):
         other = da.from_array(y, chunks=200)
         ClassStatistics.from_data(blocks[some], other[other < 4])
 

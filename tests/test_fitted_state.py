@@ -161,7 +161,7 @@ def test_inverse_transform_is_a_projection(number, dtype):
 )
 def test_extreme_weights_are_refused_by_name(estimator, weight):
     weights = np.full(len(y), weight)
-    with pytest.raises(ValueError, match=r"sample_weight has numbers up to .* mean"):
+    with pytest.raises(ValueError, match=r"sample_weight has values up to .* mean"):
         clone(estimator).fit(X, y, sample_weight=weights)
 
 

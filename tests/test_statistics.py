@@ -248,7 +248,7 @@ def test_bad_weights(data):
         ClassStatistics.from_data(X, y, sample_weight=np.full(len(y), -1))
     with pytest.raises(ValueError, match="sample_weight needs sample covariances"):
         ClassStatistics.from_data(X, y, "oas", sample_weight=np.ones(len(y)))
-    with pytest.raises(ValueError, match=r"numbers up to 1e\+308, .* Divide"):
+    with pytest.raises(ValueError, match=r"values up to 1e\+308, .* Divide"):
         ClassStatistics.from_data(X, y, sample_weight=np.full(len(y), 1e308))
 
 

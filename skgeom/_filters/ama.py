@@ -65,7 +65,8 @@ class AMAGauss(BaseFilters):
         distance; ``"pca"``, the leading principal axes; ``"lda"``, the linear
         discriminants, completed by principal axes; ``"random"``; or an array.
     n_init : "auto" or int, default="auto"
-        Number of initializations; the best initialization is optimized to convergence.
+        Number of initializations, at most 10,000. The best initialization is optimized
+        to convergence.
         Initializations in addition to ``init`` are random. ``"auto"`` is 10 for
         ``init="random"`` and 1 otherwise.
     {group_size}

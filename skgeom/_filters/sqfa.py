@@ -125,7 +125,8 @@ class SQFA(BaseFilters):
         discriminants, completed by principal axes; ``"random"``; or an array.
         ``"auto"`` compares ``"lda"``, ``"pca"`` and random filters.
     n_init : "auto" or int, default="auto"
-        Number of initializations; the best initialization is optimized to convergence.
+        Number of initializations, at most 10,000. The best initialization is optimized
+        to convergence.
         Initializations in addition to ``init`` are random. ``"auto"`` is 8 for
         ``init="auto"`` with up to 100 features and 50 classes, 3 for ``init="auto"``
         with more features or classes, 10 for ``init="random"``, and 1 otherwise.

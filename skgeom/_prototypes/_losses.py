@@ -1,9 +1,10 @@
 """Losses of learning vector quantization, as functions of squared distances.
 
-A loss is called with the squared distances of samples from all prototypes, the index of
-each sample's class, and a scale. It returns the loss of each sample, its derivative
-with respect to the squared distances and, where the scale can be learned, with respect
-to the logarithm of the scale.
+The arguments of a loss are the squared distances (n, M) of n samples from M prototypes,
+the class indices (n,) of the samples, and a scale. A loss returns the losses (n,) of
+the samples, their derivatives (n, M) with respect to the squared distances, and their
+derivatives (n,) with respect to the logarithm of the scale, or None if the scale cannot
+be learned.
 """
 
 from itertools import pairwise
@@ -14,28 +15,34 @@ from skgeom.utils.array_api import device_of, namespace, sum_of
 
 
 class Loss:
-    """Base class of losses, with the methods that a loss may lack as None.
+    """Base class of losses. Two methods are optional, and None by default.
 
     ``curvature(squared_distances, y, scale)``
-        returns a model of the second derivatives, as for :class:`LikelihoodLoss`.
-        L-BFGS then uses the Gauss-Newton matrix;
+        returns a model of the second derivatives, see :class:`LikelihoodLoss`. L-BFGS
+        then uses the Gauss-Newton matrix as preconditioner.
     ``active_pairs(squared_distances, y)``
-        returns the distances that determine the loss, as for :class:`MarginLoss`. A
-        metric with ``tangent_metric`` then computes no other distances.
+        returns a mask of the distances that determine the loss, see
+        :class:`MarginLoss`. A metric with ``tangent_metric`` then computes these
+        distances only.
     """
 
     curvature = active_pairs = None
 
 
 class LikelihoodLoss(Loss):
-    r"""Negative log likelihood of the correct class, the terms of equation 18 of [1]_.
+    r"""Negative log-likelihood of the correct class, plus a representability term.
 
-    Prototype l has the prior P(l) and the density
-    :math:`\propto \exp(-\delta_l^2 / 2 \sigma^2)`; the scale of the loss is
-    :math:`\sigma^2`. On demand, the prototypes of the
-    correct class are also drawn to the samples, by the term
+    Prototype l, of class :math:`c_l`, has the prior P(l) and a density proportional to
+    :math:`\exp(-\delta_l^2 / 2 \sigma^2)` at the distance :math:`\delta_l`. The loss of
+    a sample of class y is
 
-    .. math:: -\gamma \log \sum_{l: c_l = y} P(l) \exp(-\delta_l^2 / 2 \sigma_0^2).
+    .. math:: -\log p(y) - \gamma \log \sum_{l: c_l = y} P(l) e^{-\delta_l^2 / 2
+       \sigma_0^2}, \qquad p(y) = \frac{\sum_{l: c_l = y} P(l) e^{-\delta_l^2 / 2
+       \sigma^2}}{\sum_l P(l) e^{-\delta_l^2 / 2 \sigma^2}}.
+
+    The first term is the loss of equation 18 of [1]_; the second term attracts the
+    prototypes of the correct class to the sample. The scale of the loss is
+    :math:`\sigma^2`.
 
     Parameters
     ----------
@@ -62,8 +69,8 @@ class LikelihoodLoss(Loss):
 
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
-        # A common term of both mixtures does not change the loss. Otherwise, distances
-        # that are large compared with the scale would cost digits.
+        # The smallest squared distance is subtracted from all: this does not change the
+        # loss, and avoids a loss of precision if distances are large.
         xp = namespace(squared_distances)
         nearest = xp.min(squared_distances, axis=1, keepdims=True)
         offsets = squared_distances - nearest
@@ -80,9 +87,10 @@ class LikelihoodLoss(Loss):
         return losses, derivatives, of_log_scale
 
     def _mixtures(self, squared_distances, y, scale):
-        """Log-densities of the mixture of all prototypes, and of the sample's class.
+        """Log-densities of two mixtures, and the posteriors of their components.
 
-        Each is followed by its derivatives: P(l | X), and P(l | X, y).
+        Returns the log-density of the mixture of all prototypes, P(l | X), the
+        log-density of the prototypes of the sample's class, and P(l | X, y).
         """
         xp, correct = namespace(squared_distances), self.labels == y[:, None]
         scores = self.log_priors - squared_distances / (2 * scale)
@@ -90,21 +98,28 @@ class LikelihoodLoss(Loss):
         return *log_sum(scores), *log_sum(own)
 
     def curvature(self, squared_distances, y, scale):
-        r"""The part of the second derivatives in a convex model of the loss.
+        r"""The terms of a positive semidefinite model of the second derivatives.
 
-        In the scores :math:`z_l = -\delta_l^2 / 2 \sigma^2`, the first term of the loss
-        has the Hessian :math:`\operatorname{diag} p - p p^\top`, except for a negative
-        part, with the probabilities p of the prototypes given the sample. The second
-        derivatives of the squared distances count with the derivatives of the loss.
+        The first term of the loss is a function of the scores :math:`z_l = -\delta_l^2
+        / 2 \sigma^2`. Its Hessian with respect to z is
+
+        .. math:: (\operatorname{diag} p - p p^\top) - (\operatorname{diag} q -
+           q q^\top), \qquad p_l = P(l \mid X), \quad q_l = P(l \mid X, y).
+
+        The model omits the second, negative part. The Hessian with respect to the
+        prototypes also contains the second derivatives of the squared distances,
+        multiplied by the first derivatives of the loss, which ``size`` and ``pull``
+        are.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_prototypes)
             p.
         size : ndarray of shape (n_samples, n_prototypes)
-            Absolute derivatives of the first term for the squared distances.
+            Absolute derivatives of the first term of the loss with respect to the
+            squared distances.
         pull : ndarray of shape (n_samples, n_prototypes)
-            Derivatives of the term of representability, which are not negative.
+            Derivatives of the second term of the loss (nonnegative).
         """
         _, posteriors, _, in_class = self._mixtures(squared_distances, y, scale)
         size = abs(in_class - posteriors) / (2 * scale)
@@ -116,14 +131,15 @@ class LikelihoodLoss(Loss):
 class MarginLoss(Loss):
     r"""A sigmoid of the relative margin, as in generalized LVQ [1]_, [2]_.
 
-    With the squared distances :math:`d_J` from the nearest prototype of the correct
-    class and :math:`d_K` from the nearest of the others, the loss is
+    The loss is
 
     .. math:: \phi(s \mu), \qquad \mu = \frac{d_J - d_K}{d_J + d_K}, \qquad
-       \phi(t) = \frac{1}{1 + e^{-t}}
+       \phi(t) = \frac{1}{1 + e^{-t}},
 
-    with the slope s as the scale. It has no derivative for the scale. Where both
-    distances are zero, so are :math:`\mu` and, by convention, its derivatives.
+    where :math:`d_J` is the squared distance from the nearest prototype of the correct
+    class, and :math:`d_K` the squared distance from the nearest prototype of all other
+    classes. The scale is the slope s, which cannot be learned. If both distances are
+    zero, :math:`\mu` and its derivatives are set to zero.
 
     References
     ----------
@@ -142,7 +158,7 @@ class MarginLoss(Loss):
         nearest, rival = self._nearest(squared_distances, y)
         own = sum_of(xp.where(nearest, squared_distances, 0.0), axis=1)
         other = sum_of(xp.where(rival, squared_distances, 0.0), axis=1)
-        # A sample that equals both prototypes, up to rounding, moves neither of them.
+        # If a sample equals both prototypes up to rounding, the derivatives are zero.
         number = xp.finfo(squared_distances.dtype)
         total = own + other
         total = xp.where(total > number.smallest_normal / number.eps, total, np.inf)
@@ -154,16 +170,18 @@ class MarginLoss(Loss):
         return losses, xp.where(nearest, attraction, derivatives), None
 
     def active_pairs(self, squared_distances, y):
-        """Mask (n, M) of the distances that determine the loss: the least of each kind.
+        """Mask (n, M) of the distances that determine the loss, two in each row.
 
-        Lower bounds may replace some distances. If the loss depends on none of the
-        bounds, it depends on none of these distances.
+        They are the distances from the nearest prototype of the correct class and from
+        the nearest prototype of all other classes. Some of ``squared_distances`` may be
+        lower bounds. If the mask contains no bound, the loss is exact: the distances
+        that the bounds replace are larger than the distances in the mask.
         """
         nearest, rival = self._nearest(squared_distances, y)
         return nearest | rival
 
     def _nearest(self, squared_distances, y):
-        """Masks (n, M) of the nearest prototypes of the class and of other classes."""
+        """Masks (n, M) of the nearest prototype of the class, and of other classes."""
         xp, correct = namespace(squared_distances), self.labels == y[:, None]
         index = xp.arange(correct.shape[1], device=device_of(squared_distances))
         masks = []
@@ -174,9 +192,10 @@ class MarginLoss(Loss):
 
 
 def class_log_densities(squared_distances, counts, log_priors, scale):
-    """Log of prior times density of each class, up to a common term, (n, c).
+    """Log of prior times density of each class, up to a common term, (n, n_classes).
 
-    ``counts`` are the numbers of prototypes of the classes, which come class by class.
+    ``counts`` are the numbers of prototypes of the classes. The columns of
+    ``squared_distances`` are sorted by class.
     """
     scores = log_priors - squared_distances / (2 * scale)
     by_class = [log_sum(s)[0] for s in _by_class(scores, counts)]
@@ -184,14 +203,14 @@ def class_log_densities(squared_distances, counts, log_priors, scale):
 
 
 def nearest_scores(squared_distances, counts):
-    """Minus the squared distance from the nearest prototype of each class, (n, c)."""
+    """Negative squared distances from the nearest prototype of each class."""
     xp = namespace(squared_distances)
     by_class = [xp.min(s, axis=1) for s in _by_class(squared_distances, counts)]
     return -xp.stack(by_class, axis=1)
 
 
 def prototype_log_priors(priors, counts):
-    """Logarithms of P(l): the prior of a class, shared equally by its prototypes.
+    """Logarithms of P(l): the prior of the class divided by its number of prototypes.
 
     ``counts`` are the numbers of prototypes of the classes.
     """
@@ -206,7 +225,7 @@ def _by_class(columns, counts):
 
 
 def log_sum(scores):
-    """Log of the sum of exponentials in each row, and its derivatives."""
+    """Log of the sum of exponentials in each row, and its derivatives (the softmax)."""
     xp = namespace(scores)
     largest = xp.max(scores, axis=1, keepdims=True)
     terms = xp.exp(scores - largest)

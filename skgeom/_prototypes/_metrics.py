@@ -1,17 +1,22 @@
-"""Metrics of prototypes: distances, gradients, means, manifolds and coordinates.
+r"""Metrics of prototypes: distances, gradients, means, manifolds and coordinates.
 
-A metric is a subclass of one of the two kinds of :class:`Metric`:
+A metric encodes samples and prototypes, and computes squared distances
+:math:`d^2(Z_i, W_l)` of n encoded samples from M encoded prototypes. A
+:class:`Metric` is one of two kinds:
 
-- :class:`VectorMetric`, where samples and prototypes become vectors (n, p) with
-  Euclidean distances. It needs ``name``, ``encode`` and ``decode``, and ``fit`` and
-  ``_arrays`` if it learns from samples;
-- :class:`MatrixMetric`, for other distances of SPD matrices that do not change if all
-  matrices are transformed by one congruence. It needs ``pairs``, which returns
-  :class:`MatrixPairs`.
+- A :class:`VectorMetric` encodes samples and prototypes as vectors (n, p), whose
+  Euclidean distances are the distances. A subclass defines ``name``, ``encode`` and
+  ``decode``, and ``fit`` and ``_arrays`` if the metric depends on the samples.
+- A :class:`MatrixMetric` is a distance of SPD matrices with
+  :math:`d(A X A^\top, A W A^\top) = d(X, W)` for all invertible A. A subclass defines
+  ``pairs``, a subclass of :class:`MatrixPairs`.
+
+Gradients of a weighted sum :math:`\sum_{il} c_{il} \, d^2(Z_i, W_l)` with coefficients
+c of shape (n, M) are computed from the class in ``pairs``.
 
 Samples and prototypes may be arrays of any library, so functions come from
-``namespace(Z)``. A metric in ``SPD_METRICS``, at the end of this module, is a value of
-the parameter ``metric`` of the estimators, and the tests of the registry find it.
+``namespace(Z)``. The keys of ``SPD_METRICS``, at the end of this module, are the values
+of the parameter ``metric`` of the estimators. The tests run for all of its metrics.
 """
 
 from abc import ABC, abstractmethod
@@ -57,23 +62,24 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Metric(ABC):
-    """Distances of samples from prototypes, with gradients, and steps of prototypes.
+    """Distances of samples from prototypes, their gradients, and steps of prototypes.
 
-    All methods but ``fit`` and ``encode`` accept encoded samples Z and prototypes.
+    ``fit`` and ``encode`` accept SPD matrices or vectors X as the user passes them. All
+    other methods accept encoded samples Z and encoded prototypes.
     """
 
     name = "given"  # in messages, as in "the log-Euclidean metric"
-    # Whether each point that an optimization can reach is an SPD matrix. Where it is
-    # not, "lbfgs" raises an error, and stochastic steps project onto SPD matrices.
+    # Whether all prototypes that an optimization can reach are SPD matrices. If not,
+    # "lbfgs" raises an error, and stochastic steps project onto the SPD matrices.
     keeps_definite = True
     # Names of the arrays that ``fit`` sets.
     _arrays = ()
 
-    def fit(self, X, y, weights):  # noqa: B027 - most metrics need not
-        """Learn the metric from samples with class indices."""
+    def fit(self, X, y, weights):  # noqa: B027 - most metrics need no fit
+        """Estimate the metric from samples X, class indices y and weights."""
 
     def encode(self, X):
-        """Samples, or prototypes, in the form in which they are compared."""
+        """Convert samples or prototypes to the arrays whose distances are computed."""
         return X
 
     def decode(self, Z):
@@ -90,84 +96,93 @@ class Metric(ABC):
 
     @abstractmethod
     def manifold(self, shape):
-        """The manifold of encoded prototypes of a shape."""
+        """The manifold of arrays of encoded prototypes with the given shape."""
 
-    # A method that maps prototypes to a :class:`VectorMetric` close to this metric near
-    # them, with lower distances, which accelerates the optimization. The pairs of the
-    # metric then accept lower bounds, as those of :class:`AffineInvariantMetric`.
+    # Optional method: maps prototypes to a :class:`VectorMetric` that approximates this
+    # metric near the prototypes, and whose distances are lower bounds. An optimization
+    # with the approximation precedes the exact optimization, and the lower bounds save
+    # the computation of distances. ``pairs`` must then accept ``at_least``, see
+    # :class:`AffineInvariantPairs`.
     tangent_metric = None
 
-    # Class of the pairs of n samples and M prototypes: ``pairs(Z, prototypes)`` has
-    # ``squared_distances`` (n, M), and gradients. VectorPairs, or a MatrixPairs.
+    # Class of the pairs of n samples and M prototypes: VectorPairs, or a subclass of
+    # MatrixPairs. ``pairs(Z, prototypes)`` has the attribute ``squared_distances``
+    # (n, M), and methods for gradients.
     pairs = None
 
     def squared_distances(self, Z, prototypes):
-        """Squared distances alone, (n, M); to be overridden if that is cheaper."""
+        """Squared distances (n, M). Override this if no gradient makes it cheaper."""
         return self.pairs(Z, prototypes).squared_distances
 
     @abstractmethod
     def mean(self, Z, weights):
-        """The point of the least weighted sum of squared distances from samples."""
+        """The point with the smallest weighted sum of squared distances."""
 
     @abstractmethod
     def tangent_vectors(self, Z, base):
-        """Samples as vectors (n, p) of the tangent space at a point: for k-means."""
+        """Samples as vectors (n, p) of the tangent space at ``base``, for k-means."""
 
     @abstractmethod
     def step(self, prototypes, pairs, coefficients):
-        """Prototypes after a step towards samples, by coefficients (n, M).
+        r"""Prototypes after a gradient step with coefficients c of shape (n, M).
 
-        A sample attracts a prototype along minus half of the gradient of the squared
-        distance, which is the logarithm of the sample where the metric has geodesics.
+        Prototype l moves along :math:`-\tfrac12 \sum_i c_{il} \operatorname{grad}
+        d^2(Z_i, W_l)`. If d is a geodesic distance, minus half of the gradient is the
+        logarithm map of :math:`Z_i` at :math:`W_l`. Positive coefficients attract the
+        prototype, and negative coefficients repel it.
 
         Returns
         -------
         prototypes : ndarray
         factors : object
-            Factors of the new prototypes, for ``pairs(Z, prototypes, factors)``.
+            Factors of the new prototypes for ``pairs(Z, prototypes, factors)``, or
+            None.
         """
 
     def first_rate(self, size, squared_distance):
-        """Learning rate of ``"sgd"`` at the beginning.
+        """The automatic learning rate of ``"sgd"`` before the first epoch.
 
-        ``size`` is the number of rows of the matrices (times prototypes per class), and
-        the rate is a hundredth of it, as in section 6 of Tang et al. (2021), for
-        distances without a unit. For distances with a unit, the rate is proportional to
-        a typical ``squared_distance``, so steps do not depend on the unit of the
-        samples.
+        For distances without a unit, the rate is ``size / 100``, as in section 6 of
+        Tang et al. (2021), where ``size`` is the number of rows of the matrices, times
+        the number of prototypes per class for likelihoods. For distances with a unit,
+        the rate is proportional to a typical ``squared_distance``, so steps do not
+        depend on the unit of the samples.
         """
         return size / 100
 
     def check_representable(self, prototypes):  # noqa: B027 - vectors always are
-        """Raise LinAlgError if floating-point numbers cannot hold the prototypes."""
+        """Raise LinAlgError if prototypes are singular up to rounding."""
 
 
 class VectorPairs:
-    """Squared Euclidean distances of n samples from M prototypes, with gradients.
+    r"""Squared Euclidean distances :math:`\|z_i - w_l\|^2`, with gradients.
 
     Attributes
     ----------
     squared_distances : ndarray of shape (n, M)
     """
 
-    curvature = 2.0  # second derivative of the squared distance along a unit vector
+    curvature = 2.0  # second derivative of a squared distance along a unit vector
 
     def __init__(self, Z, prototypes, factors=None):
         self._Z, self._prototypes = Z, prototypes
         self.squared_distances = euclidean_squared_distances(Z, prototypes)
 
     def gradient(self, weights):
-        """Gradient for the prototypes of the sum weighted by (n, M)."""
+        r"""Gradient of :math:`\sum_{il} c_{il} \|z_i - w_l\|^2` for w, (M, p).
+
+        ``weights`` are the coefficients c, (n, M).
+        """
         total = sum_of(weights, axis=0)[:, None]
         return 2 * (total * self._prototypes - weights.T @ self._Z)
 
     def sample_gradient(self, weights):
-        """Gradient for the samples."""
+        """Gradient of the same sum for the samples z, (n, p)."""
         total = sum_of(weights, axis=1)[:, None]
         return 2 * (total * self._Z - weights @ self._prototypes)
 
     def coordinates(self, tangents):
-        """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
+        """Coordinates (M, p) of tangent vectors at the prototypes: the vectors."""
         return tangents
 
     def tangents(self, coordinates):
@@ -175,17 +190,21 @@ class VectorPairs:
         return coordinates
 
     def jvp(self, coordinates):
-        """Derivatives of the squared distances along tangent vectors, (n, M)."""
+        r"""Derivatives of the squared distances along tangent vectors, (n, M).
+
+        For the tangent vector :math:`t_l` at :math:`w_l`, they are :math:`2 (w_l -
+        z_i)^\top t_l`.
+        """
         own = sum_of(coordinates * self._prototypes, axis=1)
         return 2 * (own - self._Z @ coordinates.T)
 
     def vjp(self, weights):
-        """Coordinates of the gradient of the weighted sum, the adjoint of jvp."""
+        """The gradient in coordinates: the transpose of the linear map ``jvp``."""
         return self.gradient(weights)
 
 
 def euclidean_squared_distances(Z, prototypes):
-    """Squared Euclidean distances (n, M); dense, although samples may be sparse."""
+    """Squared Euclidean distances (n, M), a dense array. Samples may be sparse."""
     if isinstance(Z, np.ndarray):
         return cdist(Z, prototypes, "sqeuclidean")
     xp = namespace(prototypes)
@@ -197,7 +216,7 @@ def euclidean_squared_distances(Z, prototypes):
         squares = xp.sum(Z**2, axis=1)
     ends = squares[:, None] + xp.sum(prototypes**2, axis=1)
     squared = ends - 2 * (Z @ prototypes.T)
-    # For close vectors, the difference is mostly rounding.
+    # For close vectors, the difference has large rounding errors.
     near = squared < _EPS ** (1 / 3) * ends
     if xp.any(near):
         i, j = xp.nonzero(near)
@@ -219,7 +238,7 @@ class VectorMetric(Metric):
         return average(Z, weights)
 
     def tangent_vectors(self, Z, base):
-        return Z  # the origin does not matter for k-means, which centers dense arrays
+        return Z  # k-means does not depend on the origin
 
     def squared_distances(self, Z, prototypes):
         return euclidean_squared_distances(Z, prototypes)
@@ -232,7 +251,7 @@ class VectorMetric(Metric):
 
 
 class LogEuclideanMetric(VectorMetric):
-    """SPD matrices with the log-Euclidean metric: the logarithms as vectors."""
+    """SPD matrices, encoded by the upper triangles of their logarithms."""
 
     name = "log-Euclidean"
 
@@ -240,31 +259,33 @@ class LogEuclideanMetric(VectorMetric):
         return upper_triangles(logm(X))
 
     def decode(self, Z):
-        """Matrices whose eigenvalues are limited to what floating-point numbers hold.
+        """Exponentials of the vectors, with eigenvalues limited to a safe range.
 
-        Prototypes of classes that can be separated may be so far from the samples that
-        their exponentials overflow, or are singular up to rounding.
+        Prototypes of separable classes can be so far from the samples that their
+        exponentials overflow, or are singular up to rounding.
         """
         xp = namespace(Z)
         logarithms, vectors = xp.linalg.eigh(from_upper_triangles(Z))
-        largest = log(np.finfo(np.float64).max) / 2  # squares do not overflow
+        largest = log(np.finfo(np.float64).max) / 2  # so squares do not overflow
         logarithms = xp.clip(logarithms, -largest, largest)
         rounding = log(vectors.shape[-1] * float(xp.finfo(Z.dtype).eps))
         lowest = logarithms[..., -1:] + rounding
         return from_spectrum(vectors, xp.exp(xp.maximum(logarithms, lowest)))
 
     def first_rate(self, size, squared_distance):
-        return size / 100  # these distances have no unit
+        return size / 100  # log-Euclidean distances have no unit
 
 
 class TangentMetric(LogEuclideanMetric):
     r"""SPD matrices as vectors of the tangent space at a mean [1]_.
 
     With the affine-invariant mean :math:`M = L L^\top` of the samples in :meth:`fit`, a
-    matrix is encoded as :math:`\log(L^{-1} X L^{-\top})`. Euclidean distances of these
-    vectors are the affine-invariant ones from M, and close to them between matrices
-    that are near M. A congruence of all matrices rotates the vectors, so that it
-    changes no distance.
+    matrix X is encoded as the vector of the entries of
+    :math:`\log(L^{-1} X L^{-\top})`.
+    The Euclidean distance of the vectors of X and M is their affine-invariant distance.
+    For two matrices near M, the Euclidean distance approximates the affine-invariant
+    distance. If A X A' replaces all matrices X, the vectors are rotated, and the
+    distances do not change.
 
     References
     ----------
@@ -290,22 +311,25 @@ class TangentMetric(LogEuclideanMetric):
 
 
 class MahalanobisMetric(TangentMetric):
-    r"""The tangent space with the Mahalanobis distance within the classes.
+    r"""The tangent space with the Mahalanobis distance of the within-class covariance.
 
-    With the covariance S of the tangent vectors about the means of their classes, and
-    the intensity :math:`\rho` of oracle approximating shrinkage [1]_, the squared
-    distance of the vectors x and w is
+    The squared distance of the tangent vectors x and w, of p entries, is
 
     .. math::
 
-       \kappa \, (x - w)^\top \left((1 - \rho) S + \rho \mu I\right)^{-1} (x - w),
-       \qquad \mu = \operatorname{tr}(S) / p,
+       (x - w)^\top Q \, (x - w), \qquad
+       Q = \kappa \left((1 - \rho) S + \rho \mu I\right)^{-1}, \qquad
+       \mu = \operatorname{tr}(S) / p,
 
-    with the factor :math:`\kappa` that leaves the mean squared distance of the samples
-    from their class mean as it is in :class:`TangentMetric`. So :math:`\rho = 1` gives
-    that metric, and variances and rates have the same order of magnitude. Vectors are
-    encoded by the symmetric root of that matrix, which is a multiple of the identity
-    except in the span of at most n_samples vectors.
+    where S is the within-class covariance of the tangent vectors, :math:`\rho` the
+    intensity of oracle approximating shrinkage [1]_, and :math:`\kappa` the factor for
+    which the mean squared distance of the samples from their class mean is the same as
+    in :class:`TangentMetric`. With :math:`\rho = 1`, the metric is the
+    :class:`TangentMetric`. Because of :math:`\kappa`, automatic variances and learning
+    rates have the same order of magnitude in both metrics.
+
+    A tangent vector x is encoded as :math:`Q^{1/2} x`. S has at most n_samples nonzero
+    eigenvalues; in all other directions, :math:`Q^{1/2}` is a multiple of the identity.
 
     Attributes
     ----------
@@ -333,8 +357,9 @@ class MahalanobisMetric(TangentMetric):
         variances = to_numpy(singular) ** 2 / total
         mean = variances.sum() / n_features
         if mean <= _EPS * squares.mean() / n_features:
-            return  # up to rounding, each class is a single point
-        # Neither copies nor weights are more samples.
+            return  # the samples of each class are equal, up to rounding
+        # The shrinkage depends on the number of distinct samples: repeated samples and
+        # sample weights do not count as additional samples.
         relative = to_numpy(vectors) / np.sqrt(squares.mean())
         n_samples = len(np.unique(np.round(relative, 9), axis=0))
         self.shrinkage = rho = oas_intensity(variances, n_features, n_samples)
@@ -351,7 +376,7 @@ class MahalanobisMetric(TangentMetric):
         return super().decode(self._scaled(Z, -1))
 
     def _scaled(self, vectors, power):
-        """Vectors times a power of the root of the metric."""
+        """Vectors times Q^(1/2), or times its inverse if ``power`` is -1."""
         if self._directions is None:
             return vectors
         along, elsewhere = self._along**power, self._elsewhere**power
@@ -360,10 +385,10 @@ class MahalanobisMetric(TangentMetric):
 
 
 def oas_intensity(variances, n_features, n_samples):
-    """Oracle approximating shrinkage, by the eigenvalues of a covariance matrix.
+    """Intensity of oracle approximating shrinkage, from eigenvalues of a covariance.
 
-    Equation 23 of Chen et al. (2010) without the terms in 2 / n_features, as
-    :func:`sklearn.covariance.oas` has it.
+    Equation 23 of Chen et al. (2010) without the terms in 2 / n_features, as in
+    :func:`sklearn.covariance.oas`.
     """
     squares, square = (variances**2).sum(), variances.sum() ** 2
     excess = squares - square / n_features
@@ -407,7 +432,7 @@ class EuclideanSPDMetric(VectorMetric):
 
 
 def raise_eigenvalues(matrices, floor):
-    """Matrices (M, k, k) with eigenvalues below the floor raised to it, if any are."""
+    """Matrices (M, k, k) whose eigenvalues below ``floor`` are raised to ``floor``."""
     xp = namespace(matrices)
     eigenvalues, vectors = xp.linalg.eigh(matrices)
     low = eigenvalues[:, 0] < floor
@@ -419,10 +444,11 @@ def raise_eigenvalues(matrices, floor):
 
 
 def definite(matrices):
-    """SPD matrices (M, k, k), whose rounded eigenvalues may be negative, made definite.
+    """Matrices (M, k, k), made positive definite if rounding has made them indefinite.
 
-    Eigenvalues at unit diagonal, which do not depend on the units of the channels, are
-    raised to the bound above which a Cholesky decomposition succeeds.
+    The matrices are scaled to a unit diagonal, so the result does not depend on the
+    units of the channels. Their eigenvalues are raised to a bound above which the
+    Cholesky decomposition succeeds.
     """
     xp, size = namespace(matrices), matrices.shape[-1]
     rounding = size * float(xp.finfo(matrices.dtype).eps)
@@ -445,15 +471,17 @@ def congruent(A, X):
 
 
 class MatrixMetric(Metric):
-    r"""SPD matrices with a distance that a congruence of all matrices does not change.
+    r"""SPD matrices with an affine-invariant distance.
 
-    Matrices are encoded by the Cholesky factor L of their mean in :meth:`fit`, as
-    :math:`L^{-1} X L^{-\top}`. Directions in which all samples are small, because of
-    their unit or of a common reference, then count as all others.
+    The distance satisfies :math:`d(A X A^\top, A W A^\top) = d(X, W)` for all
+    invertible A. A matrix X is encoded as :math:`L^{-1} X L^{-\top}` with the Cholesky
+    factor L of the arithmetic mean of the samples in :meth:`fit`. This does not change
+    distances, and avoids rounding errors in directions in which all samples have small
+    variances, for example because of different units or a common average reference.
 
-    Prototypes move on the manifold of SPD matrices with the affine-invariant metric, on
-    which no step leaves the SPD matrices, whatever the distance is. Initializations use
-    that metric as well.
+    The optimization uses the manifold of SPD matrices with the affine-invariant metric
+    for all distances, because its steps remain in the set of SPD matrices. The tangent
+    vectors of k-means use the affine-invariant metric as well.
     """
 
     _arrays = "_factor", "_inverse"
@@ -472,18 +500,18 @@ class MatrixMetric(Metric):
         return AffineInvariant(*shape)
 
     def mean(self, Z, weights):
-        """Minimize the weighted sum of squared distances from the arithmetic mean."""
+        """The point with the smallest weighted sum, computed by L-BFGS."""
         xp = namespace(Z)
         weights = (weights / xp.sum(weights))[:, None]
         start = xp.sum(weights[..., None] * Z, axis=0)[None, ...]
 
-        # The optimization, over a single matrix, uses NumPy.
+        # The optimization over a single matrix uses NumPy.
         def cost(point):
             pairs = self.pairs(Z, like(point, Z))
             value = float(xp.sum(weights * pairs.squared_distances))
             return value, to_numpy(pairs.gradient(weights))
 
-        # Until rounding prevents a further decrease of the sum.
+        # tol=0: until rounding prevents a further decrease.
         start = to_numpy(start)
         found = minimize(cost, self.manifold(start.shape), start, tol=0).point
         return like(found[0], Z)
@@ -506,23 +534,29 @@ class MatrixMetric(Metric):
 
 
 class MatrixPairs(ABC):
-    """Squared distances of n SPD matrices from M prototypes, with gradients.
+    r"""Squared distances :math:`d^2(Z_i, W_l)` of n SPD matrices from M prototypes.
 
-    Gradients are in the coordinates in which a prototype is the identity. A subclass
-    sets ``squared_distances`` (n, M), and defines ``rows``.
+    Let :math:`W_l = F_l F_l^\top`. A tangent vector T at :math:`W_l`, a symmetric
+    matrix, has the whitened form :math:`F_l^{-1} T F_l^{-\top}`, in which the
+    affine-invariant metric at :math:`W_l` is the Frobenius inner product. The
+    *coordinates* of T are the p = k (k + 1) / 2 entries of the upper triangle of the
+    whitened form, with off-diagonal entries multiplied by the square root of 2. In
+    coordinates, the metric is the Euclidean inner product.
+
+    A subclass sets ``squared_distances`` (n, M), and defines ``rows``.
 
     Parameters
     ----------
     Z, prototypes : ndarray
         Samples (n, k, k) and prototypes (M, k, k).
     factors : tuple of ndarray, default=None
-        Factors F of the prototypes F F', and their inverses, where they are known.
+        The factors F (M, k, k) and their inverses; None computes Cholesky factors.
 
     Attributes
     ----------
     curvature : float
-        Second derivative of the squared distance along a unit tangent vector, near the
-        sample: 2 if the distance is the geodesic distance of the manifold.
+        Second derivative of :math:`d^2(X, W)` at W = X along a unit tangent vector: 2
+        for the affine-invariant distance.
     """
 
     curvature = 2.0
@@ -536,18 +570,22 @@ class MatrixPairs(ABC):
     @property
     @abstractmethod
     def rows(self):
-        """The gradient of each squared distance, as vectors (M, n, p).
+        r"""Coordinates (M, n, p) of the gradient of each squared distance.
 
-        They are the ``upper_triangles`` of L' G L for the gradient G at L L'.
+        For the Euclidean gradient :math:`G_{il}` of :math:`d^2(Z_i, W_l)` with respect
+        to :math:`W_l`, they are the entries of :math:`F_l^\top G_{il} F_l`.
         """
 
     def gradient(self, weights):
-        """Euclidean gradient for the prototypes of the sum weighted by (n, M)."""
+        r"""Euclidean gradient of :math:`\sum_{il} c_{il} d^2(Z_i, W_l)` for W.
+
+        ``weights`` are the coefficients c, (n, M).
+        """
         whitened = from_upper_triangles(self.vjp(weights))
         return self.inverses.mT @ whitened @ self.inverses
 
     def coordinates(self, tangents):
-        """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
+        """Coordinates (M, p) of tangent vectors (M, k, k) at the prototypes."""
         return upper_triangles(self.inverses @ tangents @ self.inverses.mT)
 
     def tangents(self, coordinates):
@@ -555,32 +593,45 @@ class MatrixPairs(ABC):
         return self.factors @ from_upper_triangles(coordinates) @ self.factors.mT
 
     def exponential(self, exponents, vectors):
-        """Ends of geodesics, by spectra of whitened tangent vectors, and factors."""
+        """New prototypes at the ends of geodesics, their factors and the inverses.
+
+        ``exponents`` (M, k) and ``vectors`` (M, k, k) are the eigenvalues and
+        eigenvectors of the whitened tangent vectors.
+        """
         growth = namespace(exponents).exp(exponents / 2)
         factors = (self.factors @ vectors) * growth[:, None, :]
         inverses = (vectors.mT @ self.inverses) / growth[:, :, None]
         return factors @ factors.mT, (factors, inverses)
 
     def jvp(self, coordinates):
-        """Derivatives of the squared distances along tangent vectors, (n, M)."""
+        """Derivatives of the squared distances along tangent vectors, (n, M).
+
+        The rows are the Jacobian J of the squared distances; this is the product of J
+        and coordinates (M, p).
+        """
         return (self.rows @ coordinates[:, :, None])[:, :, 0].T
 
     def vjp(self, weights):
-        """Coordinates of the gradient of the weighted sum, the adjoint of jvp."""
+        """Coordinates (M, p) of the gradient of the weighted sum: J' times weights."""
         return (weights.T[:, None, :] @ self.rows)[:, 0, :]
 
 
 class AffineInvariantPairs(MatrixPairs):
-    """Squared affine-invariant distances with gradients.
+    r"""Squared affine-invariant distances, with gradients.
 
-    Given lower bounds ``at_least`` of the squared distances, (n, M), these stand for
-    the distances until :meth:`resolve` finds them to matter. Pairs that are not
-    resolved have no gradient.
+    With the eigenvalues :math:`\lambda_j` of the whitened sample :math:`F_l^{-1} Z_i
+    F_l^{-\top}`, the squared distance is :math:`\sum_j \log^2 \lambda_j`, and the
+    whitened gradient is -2 times the logarithm of the whitened sample.
+
+    If ``at_least``, lower bounds (n, M) of the squared distances, is given,
+    ``squared_distances`` contains the bounds until :meth:`resolve` replaces some of
+    them by the distances. Pairs that are not resolved have the gradient zero.
 
     Attributes
     ----------
     spectra : tuple of ndarray
-        Logarithms (M, n, k) of the eigenvalues of whitened samples, and eigenvectors.
+        Logarithms (M, n, k) of the eigenvalues of the whitened samples, and
+        eigenvectors (M, n, k, k).
     """
 
     def __init__(self, Z, prototypes, factors=None, at_least=None):
@@ -596,10 +647,12 @@ class AffineInvariantPairs(MatrixPairs):
         self.squared_distances = at_least
 
     def resolve(self, matter):
-        """Compute the squared distances that are lower bounds so far, and matter.
+        """Replace the lower bounds that the loss depends on by squared distances.
 
-        ``matter`` maps squared distances (n, M), or lower bounds of them, to whether
-        they matter. Replacing a bound by the distance can make other bounds matter.
+        ``matter`` maps ``squared_distances`` (n, M), which may be lower bounds, to the
+        mask of the entries that the loss depends on. After a bound is replaced, the
+        loss can depend on different bounds, so this is repeated until the mask contains
+        no bound.
         """
         xp = namespace(self.Z)
         while xp.any(wanted := matter(self.squared_distances) & ~self._known):
@@ -625,12 +678,16 @@ class AffineInvariantPairs(MatrixPairs):
 class AffineInvariantMetric(MatrixMetric):
     r"""SPD matrices with the affine-invariant metric.
 
-    With :math:`W = F F^\top` and the eigenvalues :math:`\lambda_i` and eigenvectors V
-    of :math:`F^{-1} X F^{-\top}`, the squared distance is :math:`\sum_i \log^2
-    \lambda_i`, the logarithm map :math:`F V \log(\Lambda) V^\top F^\top`, and the point
-    at the fraction t of the geodesic from W to X
-    :math:`(F V \Lambda^{t/2})(F V \Lambda^{t/2})^\top`. One eigendecomposition a pair
-    is all that cost, gradient and step need.
+    For a prototype :math:`W = F F^\top` and a sample X, let :math:`\Lambda =
+    \operatorname{diag}(\lambda_i)` be the eigenvalues and V the eigenvectors of
+    :math:`F^{-1} X F^{-\top}`. Then:
+
+    - the squared distance is :math:`\sum_i \log^2 \lambda_i`;
+    - the logarithm map of X at W is :math:`F V \log(\Lambda) V^\top F^\top`;
+    - the point at the fraction t of the geodesic from W to X is
+      :math:`(F V \Lambda^{t/2})(F V \Lambda^{t/2})^\top`.
+
+    So the cost, the gradient and the step require one eigendecomposition per pair.
     """
 
     name = "affine-invariant"
@@ -644,7 +701,10 @@ class AffineInvariantMetric(MatrixMetric):
         return sum_of(log_eigenvalues(Z, inverses) ** 2, axis=-1).T
 
     def tangent_metric(self, prototypes):
-        """A flat metric close to this one near prototypes, with lower distances."""
+        """The metric of the tangent space at the mean of the prototypes.
+
+        Its distances are lower bounds of the affine-invariant distances.
+        """
         tangent_metric = TangentMetric()
         tangent_metric.fit(prototypes, None, None)
         return tangent_metric
@@ -659,13 +719,13 @@ class AffineInvariantMetric(MatrixMetric):
 
 
 class LogDetPairs(MatrixPairs):
-    """Squared distances of n samples from M prototypes, with gradients.
+    """Squared distances of :class:`LogDetMetric`, with gradients.
 
-    The inverses of the sums X + W are kept as vectors of entries, (p, M, n), each entry
-    of all pairs side by side.
+    The inverses of the sums X + W are stored by entries, (p, M, n): the values of one
+    entry for all pairs are contiguous.
     """
 
-    curvature = 0.25  # an eighth of the affine-invariant metric's
+    curvature = 0.25  # an eighth of the curvature of the affine-invariant distance
 
     def __init__(self, Z, prototypes, factors=None):
         super().__init__(Z, prototypes, factors)
@@ -681,7 +741,7 @@ class LogDetPairs(MatrixPairs):
 
     @cached_property
     def rows(self):
-        """Gradients in whitened coordinates, L' (X + W)^-1 L - I / 2."""
+        """Coordinates (M, n, p) of the gradients, F' (X + W)^-1 F - I / 2."""
         factors = self.factors[:, None, ...]
         inverses_of_sums = from_upper_triangles(self._by_prototype.mT)
         whitened = factors.mT @ inverses_of_sums @ factors
@@ -706,9 +766,9 @@ class LogDetMetric(MatrixMetric):
        - \tfrac12 \log\det W, \qquad
        \frac{\partial d^2}{\partial W} = (X + W)^{-1} - \tfrac12 W^{-1}
 
-    is affine-invariant, its root is a metric, and near :math:`X = W` it is an eighth of
-    the squared affine-invariant distance. It requires a Cholesky factor per pair and no
-    eigendecomposition. Prototypes move on the manifold of the affine-invariant metric.
+    is affine-invariant, and its square root is a metric. For X close to W, it is an
+    eighth of the squared affine-invariant distance. Each pair requires the log
+    determinant and the inverse of X + W, but no eigendecomposition.
 
     References
     ----------
@@ -724,7 +784,10 @@ class LogDetMetric(MatrixMetric):
 
 
 def upper_triangles_of_entries(entries):
-    """``upper_triangles`` of matrices (k, k, ...) by their lower ones, (p, ...)."""
+    """``upper_triangles`` (p, ...) of symmetric matrices by entries (k, k, ...).
+
+    Only the lower triangles of the matrices are read.
+    """
     xp, size = namespace(entries), entries.shape[0]
     rows, columns, weights = weighted_triangle(size, entries)
     flat = xp.reshape(entries, (size * size, *entries.shape[2:]))
@@ -734,19 +797,20 @@ def upper_triangles_of_entries(entries):
 
 
 def _sums(Z, prototypes):
-    """The sums X + W by entries, (k, k, M, n)."""
+    """The sums X + W of all pairs, stored by entries, (k, k, M, n)."""
     xp = namespace(Z)
     of_prototypes, of_samples = (xp.moveaxis(part, 0, -1) for part in (prototypes, Z))
     return of_prototypes[..., None] + of_samples[:, :, None, :]
 
 
 def _divergences(Z, prototypes, log_dets_of_sums):
-    """Squared distances (n, M)."""
+    """Squared distances (n, M) of :class:`LogDetMetric`."""
     xp = namespace(Z)
     ends = _log_dets(prototypes)[:, None] + _log_dets(Z)
     squared = log_dets_of_sums - ends / 2 - Z.shape[-1] * log(2)
-    # For close matrices, the difference is mostly rounding. With the eigenvalues m of
-    # the whitened X - W, the divergence is half the sum of log(1 + m^2 / 4 (1 + m)).
+    # For close matrices, the difference has large rounding errors. With the eigenvalues
+    # m of the whitened X - W, the divergence is half the sum of
+    # log(1 + m^2 / (4 (1 + m))).
     near = squared < _EPS**0.5
     if xp.any(near):
         j, i = xp.nonzero(near)

@@ -1,4 +1,4 @@
-"""Base of the prototype classifiers: data, initialization, training, predictions."""
+"""Base class of the prototype classifiers: validation, training, predictions."""
 
 import warnings
 from copy import copy
@@ -68,7 +68,7 @@ from skgeom.utils.validation import (
 
 
 def prototype_counts(n_prototypes, classes):
-    """Number of prototypes of each class, by the parameter of that name."""
+    """Number of prototypes of each class, from the parameter ``n_prototypes``."""
     check_not_dict(n_prototypes, "n_prototypes")
     counts, shape = to_numpy(n_prototypes), (len(classes),)
     if counts.shape not in ((), shape) or counts.dtype.kind not in "iu":
@@ -86,7 +86,11 @@ def prototype_counts(n_prototypes, classes):
 
 
 def given_prototypes(init, shape, labels, dtype, n_copies):
-    """The parameter ``init``, an array, as prototypes and their labels."""
+    """Initial prototypes from an array ``init``, on the device of ``labels``.
+
+    ``n_copies`` is 2 if the samples are complex. The prototypes are then converted to
+    real matrices of twice the size.
+    """
     init = init if namespace(init) is np else to_numpy(init)
     if n_copies == 2 and np.ndim(init) > 1:
         init = embedded(np.asarray(init))
@@ -103,8 +107,8 @@ def given_prototypes(init, shape, labels, dtype, n_copies):
             (s[0], *(n // n_copies for n in s[1:])) for s in (shape, init.shape)
         )
         raise ValueError(
-            f"init must have shape {shape}, one prototype after the other in the order "
-            f"of classes_, got {found}."
+            f"init must have shape {shape}, with the prototypes in the order of "
+            f"classes_, got {found}."
         )
     if len(shape) == 3:
         check_symmetric(init, "init")
@@ -113,10 +117,11 @@ def given_prototypes(init, shape, labels, dtype, n_copies):
 
 
 def class_prototypes(metric, Z, y, weights, counts, rng):
-    """Prototypes of all classes, class by class, as the metric encodes them.
+    """Initial prototypes of all classes, class by class, encoded by the metric.
 
-    They are equivariant under affine maps if the metric is: class means, or means of
-    clusters of logarithms.
+    The prototype of a class is the mean of its samples or, for several prototypes, the
+    prototypes are the means of clusters. If the distances do not change when all
+    samples A X A' replace X, the prototypes W become A W A'.
     """
     prototypes = []
     for label, count in enumerate(counts):
@@ -144,7 +149,7 @@ def _clusters(metric, Z, weights, count, rng):
     if count == 1:
         return [mean]
     vectors = metric.tangent_vectors(Z, mean)
-    with warnings.catch_warnings():  # of fewer distinct samples than clusters
+    with warnings.catch_warnings():  # "fewer distinct samples than clusters"
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(count, n_init=4, random_state=rng).fit(
             on_cpu(vectors), sample_weight=to_numpy(weights)
@@ -160,10 +165,10 @@ def _clusters(metric, Z, weights, count, rng):
 
 
 def fit_blocks(model, X, y, sample_weight):
-    """Learn the blocks of Dask data one after another by ``partial_fit``.
+    """Train on the blocks of Dask data one after another with ``partial_fit``.
 
-    A block counts as an epoch of the schedule. All blocks are used at least once, and
-    as often as required to reach ``max_iter``.
+    Each block counts as one epoch. The passes over all blocks are repeated until at
+    least ``max_iter`` blocks have been used.
     """
     import dask
 
@@ -174,7 +179,7 @@ def fit_blocks(model, X, y, sample_weight):
         raise ValueError("There are no samples: all blocks of X are empty.")
     classes = np.unique(np.concatenate([labels[number] for number in seen]))
     parameters = model.get_params(deep=False)
-    # One generator of random numbers, so blocks are shuffled differently.
+    # All calls use one random number generator: each block is shuffled differently.
     learner = copy(model) if model.warm_start else clone(model)
     learner.random_state = check_random_state(model.random_state)
 
@@ -207,7 +212,7 @@ def _labels(y):
 
 
 def check_unchanged(name, before, now):
-    """Raise ValueError if a parameter differs from the fit that is continued."""
+    """Raise ValueError if a parameter changed since the fit that is continued."""
     if now != before:
         raise ValueError(
             f"Training cannot continue with {name}={now!r}, because the model was "
@@ -215,7 +220,7 @@ def check_unchanged(name, before, now):
         )
 
 
-# Constraints of the parameters of all prototype classifiers.
+# Constraints of the parameters that all prototype classifiers share.
 shared_constraints = {
     "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
     "class_weight": [None, StrOptions({"balanced"}), dict],
@@ -235,13 +240,19 @@ class PrototypeClassifier(
     PosteriorClassifierMixin,
     BaseEstimator,
 ):
-    """Classifies by distances from labeled prototypes.
+    """Classifier that compares samples with labeled prototypes.
 
-    ``fit`` encodes the samples by a metric, and passes them with a loss to a solver. A
-    subclass defines ``_loss(training, streams=False)`` and ``_scale(training)``, the
-    loss and its scale, and ``_scores(squared_distances)``, the logarithms of the class
-    probabilities, (n_samples, n_classes), up to a term that the classes share.
-    ``_calibrate(training, streams=False)`` sets the attributes that they need.
+    ``fit`` encodes the samples with a metric, and passes the encoded samples and a loss
+    to a solver. A subclass defines four methods:
+
+    - ``_loss(training, streams=False)`` returns the loss;
+    - ``_scale(training)`` returns the scale of the loss: the variance of a likelihood,
+      or the slope of a sigmoid;
+    - ``_scores(squared_distances)`` returns the logarithms of the class probabilities,
+      (n_samples, n_classes), up to a term that all classes share;
+    - ``_calibrate(training, streams=False)``, which is called first, sets the fitted
+      attributes that the loss and the scores require.
+
     ``streams`` is true in ``partial_fit``.
 
     Parameters
@@ -249,67 +260,72 @@ class PrototypeClassifier(
     n_prototypes : int or array-like of shape (n_classes,), default=1
         Number of prototypes of each class, in the order of ``classes_``.
     class_weight : None, "balanced" or dict, default=None
-        Factors of the sample weights of each class in training. With ``"balanced"``,
-        all classes have the same total weight, in ``partial_fit`` over all samples so
-        far, and the same probability in training. A dict of labels and positive numbers
-        sets the cost of an error in a class: a class with a larger weight is predicted
-        more often.
+        Class weights in training, which multiply the sample weights. With
+        ``"balanced"``, all classes have the same total weight and the same prior
+        probability in training; ``partial_fit`` balances the weights of all samples so
+        far. A dict maps labels to positive numbers, the costs of errors: a class with a
+        larger weight is predicted more often. None sets all weights to 1.
     init : "kmeans" or array-like, default="kmeans"
-        Initial prototypes: ``"kmeans"``, the mean of the class in the metric or, for
-        several prototypes, the means of the k-means clusters in the tangent space at
-        the mean; or an array of prototypes, class by class in the order of
+        Initial prototypes. With ``"kmeans"``, the initial prototype of a class is the
+        mean of its samples in the metric. A class with several prototypes starts from
+        the means of the k-means clusters of its samples in the tangent space at that
+        mean. An array contains the prototypes class by class, in the order of
         ``classes_``.
     max_iter : int, default=100
-        Number of epochs of ``"sgd"``, where each block of Dask data counts as an epoch;
-        largest number of iterations of ``"lbfgs"``.
+        Largest number of iterations of ``"lbfgs"``, or number of epochs of ``"sgd"``.
+        Each block of Dask data counts as one epoch.
     tol : float, default=0.01
         ``"lbfgs"`` stops when ten iterations together decrease the cost by less than
-        the fraction ``tol``, when the mean loss is below ``tol``, when the norm of the
-        gradient is below ``tol`` times its initial norm, or, with the Gauss-Newton
-        matrix (see ``solver``), when one iteration decreases the cost by less than the
-        fraction ``tol / 50``. ``"sgd"`` does not use ``tol``.
+        the fraction ``tol``, when the mean loss of the samples is below ``tol``, or
+        when the norm of the gradient is below ``tol`` times its initial norm. With the
+        Gauss-Newton matrix (see ``solver``), it also stops when one iteration decreases
+        the cost by less than the fraction ``tol / 50``. ``"sgd"`` does not use ``tol``.
     warm_start : bool, default=False
-        Whether ``fit`` continues from the prototypes of the last fit, with the same
-        metric, automatic ``sigma2`` and selected ``representability``; the schedules of
-        ``"sgd"`` restart. The samples of earlier fits are not kept: with ``"lbfgs"``,
-        the result is the optimum for the new samples only. Use ``partial_fit`` to learn
-        from a stream of samples.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the initialization of several prototypes and of the order of the
+        Whether ``fit`` continues from the prototypes of the last fit. The metric, the
+        automatic ``sigma2`` and the selected ``representability`` then remain the same,
+        and the learning rate of ``"sgd"`` starts again from its initial value. The
+        samples of earlier fits are not kept: with ``"lbfgs"``, the result is the
+        optimum for the new samples only. Use ``partial_fit`` to learn from a stream of
         samples.
+    random_state : int, RandomState instance or None, default=None
+        Seed of k-means, which initializes several prototypes per class, and of the
+        order of the samples in ``"sgd"``.
     verbose : int, default=0
-        If positive, prints the loss of each epoch or iteration, and the selected
-        ``representability``.
+        If positive, prints the loss of each epoch or iteration, and the
+        ``representability`` selected by cross-validation.
 
     Attributes
     ----------
-    prototypes_ : ndarray of shape (n_prototypes_in_all, n, n) or (..., n_features)
-        The prototypes, class by class, complex if the samples are complex. If classes
-        are separable, prototypes can be so far from the samples that the eigenvalues of
-        these matrices are limited by the range of floating-point numbers. Predictions
-        use coordinates of the prototypes without this limit.
-    prototype_labels_ : ndarray of shape (n_prototypes_in_all,)
-        The classes of the prototypes.
+    prototypes_ : ndarray of shape (n_total_prototypes, n, n)
+        The prototypes of all classes, class by class; complex if the samples are
+        complex. If the classes are separable, a prototype can be so far from the
+        samples that its eigenvalues exceed the range of floating-point numbers. The
+        eigenvalues are then limited to that range. Predictions are not affected: they
+        use internal coordinates without this limit.
+    prototype_labels_ : ndarray of shape (n_total_prototypes,)
+        The class labels of the prototypes.
     is_complex_ : bool
         Whether the matrices of ``fit`` are complex.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     loss_curve_ : ndarray
-        The cost. For ``"lbfgs"``, the initial cost and the cost after each iteration;
-        the first iteration can be an optimization in the tangent space, see ``solver``.
-        For ``"sgd"``, the sum of the sample losses of each epoch, before the steps.
-        Each call of ``partial_fit`` adds one epoch over its own samples.
+        The cost, a weighted sum of the losses of the samples. ``"lbfgs"`` stores the
+        initial cost and the cost after each iteration. ``"sgd"`` stores the cost of
+        each epoch, where the loss of a sample is computed before its step. Each call of
+        ``partial_fit`` appends the cost of its samples.
     n_iter_ : int
-        Number of epochs or iterations, including calls of ``partial_fit``.
+        Number of iterations or epochs. Each call of ``partial_fit`` counts as one.
     n_features_in_ : int
-        Number of rows of the matrices, or of features of the vectors.
+        Number of rows of the matrices, or number of features of the vectors.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X was a table with names that are all strings.
+        Names of the features, if X is a data frame whose column names are all strings.
     """
 
     _fitted_array = "prototypes_"
-    metric = "euclid"  # of SPD matrices; a parameter of those that have several
-    solver = "lbfgs"  # likewise
+    # Of SPD matrices; PLRSQ and GLRSQ have a parameter ``metric`` instead.
+    metric = "euclid"
+    # All estimators but GMLVQ have a parameter ``solver`` instead.
+    solver = "lbfgs"
     _accepts_vectors = False
 
     _parameter_constraints = shared_constraints
@@ -321,33 +337,33 @@ class PrototypeClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
-            SPD matrices, which can be complex Hermitian for :class:`PLRSQ` and
-            :class:`GLRSQ`; or vectors, which can be sparse, for :class:`RSLVQ` and
-            :class:`GMLVQ`. Not modified.
+            SPD matrices, which may be complex Hermitian for :class:`PLRSQ` and
+            :class:`GLRSQ`. :class:`RSLVQ` and :class:`GMLVQ` also accept vectors, which
+            may be sparse. X is not modified.
         y : array-like of shape (n_samples,)
-            Classes of the samples, at least two.
+            Class labels of the samples. At least two classes are required.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, not negative; a weight of 2 counts a sample twice.
+            Nonnegative weights of the samples. A weight of 2 counts a sample twice.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
             If a matrix is not symmetric to within 1e-6 of its largest entry, or not
             positive definite (the message names the matrix and its smallest
-            eigenvalue), if an array is malformed or not finite, if there is one class
-            only, if a class has fewer samples than prototypes, or if parameters are
+            eigenvalue), if an array is malformed or not finite, if there is only one
+            class, if a class has fewer samples than prototypes, or if parameters are
             incompatible.
 
         Warns
         -----
         ConvergenceWarning
-            If ``solver="lbfgs"`` does not converge within ``max_iter`` iterations, or
-            does not improve the initial prototypes although they are not optimal.
+            If L-BFGS does not converge within ``max_iter`` iterations, or stops before
+            convergence because no step decreases the cost.
         UserWarning
             If the initial prototypes of all classes are equal.
         """
@@ -361,13 +377,13 @@ class PrototypeClassifier(
         return self
 
     def _calibrate(self, training, streams=False):
-        """Set attributes that the loss and probabilities require."""
+        """Set the attributes that the loss and the class scores require."""
 
     def _solver(self, training, loss, rng):
-        """The solver, a function of the reporting callback."""
+        """The solver as a function of its argument ``report``."""
         if self._is_stochastic(training.metric):
             epochs = range(1, self.max_iter + 1)
-            # A common factor of the weights changes nothing.
+            # Divided by the mean weight: a common factor of all weights has no effect.
             unit = 1 / float(namespace(training.y).mean(training.weights))
             schedule = self._schedule(training, epochs, unit, rng)
             return partial(fit_sgd, training, loss, *schedule)
@@ -375,17 +391,18 @@ class PrototypeClassifier(
         return partial(fit_lbfgs, training, loss, self._scale(training), **options)
 
     def _selected_temperature(self, training):
-        """Temperature of held-out distances."""
+        """Temperature selected with the distances of held-out samples."""
         learner = copy(self)  # stores the prototypes of each fold
-        with warnings.catch_warnings():  # the fit to all samples warns, too
+        with warnings.catch_warnings():  # the fit to all samples repeats the warning
             warnings.simplefilter("ignore", ConvergenceWarning)
             return select_temperature(training, learner._held_out_distances)
 
     def _held_out_distances(self, rest, held_out):
-        """Squared distances of held-out samples from prototypes of the other samples.
+        """Squared distances of held-out samples from prototypes fitted to the rest.
 
-        The tangent space at the mean of the prototypes is precise enough to determine
-        prototypes in a fraction of the time.
+        If the metric has a ``tangent_metric``, the prototypes are fitted in the tangent
+        space at the mean of the initial prototypes. This takes a fraction of the time,
+        and is accurate enough to select the temperature.
         """
         metric, is_curved = rest.metric, rest.metric.tangent_metric
         rest = in_tangent_space(rest) if is_curved else rest
@@ -398,7 +415,7 @@ class PrototypeClassifier(
 
     @estimator_method
     def transform(self, X):
-        """Compute the distances from the prototypes.
+        """Compute the distances of samples from the prototypes.
 
         Parameters
         ----------
@@ -407,8 +424,8 @@ class PrototypeClassifier(
 
         Returns
         -------
-        distances : ndarray of shape (n_samples, n_prototypes)
-            The distances, not squared.
+        distances : ndarray of shape (n_samples, n_total_prototypes)
+            The distances (not squared), one column for each row of ``prototypes_``.
         """
         squared, dtype = self._squared_distances(X)
         return astype(namespace(squared).sqrt(squared), dtype)
@@ -425,16 +442,20 @@ class PrototypeClassifier(
         return compare(distances, Z, training.prototypes), X.dtype
 
     def _compare(self, metric, Z, prototypes):
-        """Squared distances of encoded samples and prototypes."""
+        """Squared distances of encoded samples from encoded prototypes."""
         return metric.squared_distances(Z, prototypes) / self._n_copies
 
     @property
     def _n_copies(self):
-        """Factor of squared distances, scales and sizes in the real embedding, or 1."""
+        """2 for complex matrices, otherwise 1.
+
+        A complex (n, n) matrix is computed with as a real (2n, 2n) matrix, the real
+        embedding. This doubles squared distances, and therefore scales.
+        """
         return 2 if getattr(self, "is_complex_", False) else 1
 
     def _reduce(self, X):
-        """The part of the samples that is compared with prototypes."""
+        """The samples X, or their reduction F' X F with ``n_components``."""
         return X
 
     def _encode(self, metric, X):
@@ -451,9 +472,9 @@ class PrototypeClassifier(
         return self.warm_start and hasattr(self, "prototypes_")
 
     def _prepared(self, X, y, sample_weight, rng, classes=None):
-        """The training of ``fit``, or of the first call of ``partial_fit``.
+        """The :class:`Training` of ``fit``, or of the first call of ``partial_fit``.
 
-        Sets ``classes_`` and ``prototype_labels_``.
+        Also sets ``classes_`` and ``prototype_labels_``.
         """
         if is_dask(X):
             remedy = "Set solver='sgd' to learn its blocks one after another"
@@ -473,8 +494,8 @@ class PrototypeClassifier(
             self._check_same(classes, counts)
         self.classes_ = classes
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
-        # Classes may be added later if they are in ``classes`` and ``init`` contains
-        # their prototypes.
+        # A class may have no samples so far only if it is in ``classes`` and ``init``
+        # contains its prototypes.
         if (not announced or isinstance(self.init, str)) and not class_sums.all():
             raise ValueError(
                 f"The class {classes[class_sums.argmin()]} of y has no sample, or none "
@@ -515,13 +536,13 @@ class PrototypeClassifier(
         return Training(self.metric, metric, counts, **state, **samples)
 
     def _continued(self, X, y, weights, class_sums):
-        """The training that continues from the current prototypes."""
+        """The :class:`Training` of new samples, starting at the current prototypes."""
         Z = self._encode(self._training.metric, self._reduce(X))
         samples = {"X": X, "Z": Z, "y": y, "weights": weights}
         return replace(self._training, class_sums=class_sums, **samples)
 
     def _check_X(self, X, reset):
-        """X as a real array; matrices are checked to be SPD, and made symmetric."""
+        """Validated samples as a real array; matrices are made exactly symmetric."""
         ndim = len(shape_of(X))
         if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
             raise ValueError(
@@ -558,10 +579,10 @@ class PrototypeClassifier(
             )
 
     def _weighted(self, X, y, sample_weight, before=0.0):
-        """Samples of positive weight, class indices, and weights in training.
+        """Samples of positive weight, class indices, training weights, class sums.
 
-        The last result is the sums of ``sample_weight`` by class, in addition to those
-        ``before``.
+        The class sums are the sums of ``sample_weight`` in each class, plus the sums
+        ``before`` of earlier calls.
         """
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
@@ -575,7 +596,7 @@ class PrototypeClassifier(
         weights = check_sample_weight(
             sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )
-        if not weights.any():  # an error only in newer versions of scikit-learn
+        if not weights.any():  # older versions of scikit-learn accept zero weights
             raise ValueError("sample_weight must be positive for some sample.")
         X = astype(X, float_dtype(X))
         if (weights == 0).any():
@@ -586,10 +607,10 @@ class PrototypeClassifier(
         return X, like(y, X), like(weights, X), sums
 
     def _class_factors(self, class_sums):
-        """By what ``class_weight`` multiplies the weights of samples, (n_classes,).
+        """The weights of the classes by ``class_weight``, (n_classes,).
 
-        ``class_sums`` are the sums of the weights of each class so far. A sum is zero,
-        in ``partial_fit``, if the class has no samples so far.
+        ``class_sums`` are the sums of the sample weights of each class so far. In
+        ``partial_fit``, the sum of a class without samples so far is zero.
         """
         if self.class_weight == "balanced":
             seen = class_sums > 0
@@ -598,17 +619,17 @@ class PrototypeClassifier(
         return class_factors(self.class_weight, self.classes_)
 
     def _find_components(self, X, y, weights):
-        """Compute the reduction of samples before encoding, if there is one."""
+        """Compute ``components_``, if the estimator has ``n_components``."""
 
     def _check_same(self, classes, counts):
-        """Raise, before anything is set, if a fit cannot continue from the last one."""
+        """Raise ValueError if training cannot continue from the last fit."""
         training = self._training
         check_unchanged("classes", to_numpy(self.classes_).tolist(), classes.tolist())
         check_unchanged("n_prototypes", training.counts, counts)
         check_unchanged("metric", training.metric_name, self.metric)
 
     def _is_stochastic(self, metric):
-        """Whether ``"sgd"`` is the solver."""
+        """Whether the solver is ``"sgd"``."""
         return False
 
     def _store(self, training, result):
@@ -620,10 +641,10 @@ class PrototypeClassifier(
         state = {"prototypes": result.prototypes, "scale": result.scale}
         samples = dict.fromkeys(("X", "Z", "y", "weights"))
         self._training = replace(training, **state, **samples)
-        move_attributes(self, training.y)  # what was found with numpy
+        move_attributes(self, training.y)  # arrays that NumPy computed
 
     def _reporter(self, training):
-        """Callback of a solver after each iteration; None without progress."""
+        """Callback after each iteration; None if no progress is reported."""
         progress = current_progress()
         y = self.classes_[to_numpy(training.y)] if progress.active else None
         X = training.X
@@ -642,11 +663,11 @@ class PrototypeClassifier(
 
     @property
     def _size(self):
-        """Number of rows of the matrices that are compared, or of features."""
+        """Number of rows of the (reduced) matrices, or number of features."""
         return self.n_features_in_
 
     def _lbfgs_options(self, training):
-        """Options of ``fit_lbfgs``."""
+        """Keyword arguments of ``fit_lbfgs``."""
         name = type(self).__name__
         return {"max_iter": self.max_iter, "tol": self.tol, "name": name}
 
@@ -677,78 +698,87 @@ streaming_constraints = {
 
 
 class StreamingPrototypeClassifier(PrototypeClassifier):
-    r"""Prototypes learned by L-BFGS, or by the stochastic steps of the papers.
+    r"""Prototype classifier with the solvers ``"lbfgs"`` and ``"sgd"``.
 
-    A subclass also defines ``_first_rate(training, scale)``.
+    A subclass also defines ``_first_rate(training, scale)``, the learning rate before
+    the first epoch.
 
     Parameters
     ----------
     solver : {"auto", "lbfgs", "sgd"}, default="auto"
-        ``"lbfgs"`` minimizes the cost of all samples by Riemannian L-BFGS. If the cost
-        is a likelihood and only prototypes are learned, the Gauss-Newton matrix of the
-        cost is the preconditioner, unless the logarithms for all pairs of samples and
-        prototypes require more than 256 MiB. With ``metric="riemann"``, an optimization
-        in the tangent space comes first and counts as one iteration; warm starts omit
-        it. ``"sgd"`` performs stochastic gradient steps (algorithm 1 of the paper).
-        With ``batch_size=1``, no step moves a prototype past a sample that attracts it,
-        or increases the distance from a sample that repels it by more than a quarter.
-        ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for SPD matrices with the Euclidean
-        metric, for which ``"lbfgs"`` does not keep prototypes positive definite.
+        ``"lbfgs"`` minimizes the cost of all samples by Riemannian L-BFGS. ``"sgd"``
+        performs stochastic gradient steps, algorithm 1 of [1]_, whose lengths are
+        limited: with ``batch_size=1``, no step moves a prototype past a sample that
+        attracts it, or increases the distance from a sample that repels it by more than
+        a quarter. ``"auto"`` selects ``"sgd"`` for SPD matrices with the Euclidean
+        metric, for which ``"lbfgs"`` does not keep prototypes positive definite, and
+        ``"lbfgs"`` otherwise.
+
+        In :class:`PLRSQ` and :class:`RSLVQ`, the preconditioner of ``"lbfgs"`` is the
+        Gauss-Newton matrix of the cost, unless ``sigma2="learn"`` or the gradients of
+        the distances of all samples from all prototypes require more than 256 MiB. With
+        ``metric="riemann"``, the first iteration of ``"lbfgs"`` is a complete
+        optimization in the tangent space, unless ``fit`` is a warm start.
     learning_rate : "auto" or float, default="auto"
-        :math:`\alpha` of ``"sgd"`` before the first epoch. The rate decreases to a
-        hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`n \xi / 100` for
-        matrices of size n and an average of :math:`\xi` prototypes per class, and
-        :math:`\sigma^2 / 10` for metrics whose distances have a unit, such as the
-        Euclidean metric.
+        Learning rate of ``"sgd"`` before the first epoch. The rate decreases to a
+        hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10` for
+        ``metric="euclid"``, whose distances have a unit, and :math:`n \xi / 100` for
+        all other metrics, where n is the size of the (reduced) matrices and :math:`\xi`
+        the average number of prototypes per class.
     batch_size : int, default=1
-        Number of samples of one step of ``"sgd"``; their gradients are summed.
+        Number of samples in each step of ``"sgd"``. A step uses the sum of their
+        gradients.
     shuffle : bool, default=True
-        Whether ``"sgd"`` shuffles the samples of each epoch.
+        Whether ``"sgd"`` shuffles the samples in each epoch.
     """
 
     _parameter_constraints = streaming_constraints
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Perform one epoch of stochastic steps over samples, in a shuffled order.
+        """Update the prototypes by one epoch of stochastic steps over new samples.
 
-        The first call on an unfitted object initializes the prototypes and the metric
-        from its samples, which must contain all classes unless ``init`` is given. The
-        learning rate decreases to a hundredth over ``max_iter`` epochs, while the
-        automatic slope of :class:`GLRSQ` increases. A call of m samples counts as
-        m / (p n) epochs, at most one, for p prototypes in all and matrices of n rows or
-        vectors of n features. After ``fit``, rate and slope keep their final values.
-        Each call increases ``n_iter_`` by one, and appends the sum of the losses of its
-        samples to ``loss_curve_``.
+        The first call on an unfitted estimator initializes the prototypes and the
+        metric from its samples. They must contain all classes, unless ``init`` is an
+        array. The order of the samples is shuffled unless ``shuffle=False``.
 
-        The automatic variance of :class:`PLRSQ` and :class:`RSLVQ` is the variance of
-        the samples of all calls about the initial prototypes; after ``fit`` it does not
-        change. The class proportions are estimated from the samples of the last ``fit``
-        and all later calls, and are equal until all classes have samples. Training
-        shrinks the proportions towards equality, according to their sampling error
-        [1]_.
+        The learning rate decreases to a hundredth over ``max_iter`` epochs, and the
+        automatic slope of :class:`GLRSQ` increases. A call with m samples counts as
+        m / (p n) epochs, but at most as one epoch, for p prototypes of all classes
+        together, and (reduced) matrices with n rows or vectors with n features. After
+        ``fit``, the learning rate and the slope keep their final values. Each call
+        increases ``n_iter_`` by one, and appends the cost of its samples to
+        ``loss_curve_``.
+
+        :class:`PLRSQ` and :class:`RSLVQ` compute the automatic ``sigma2`` from the
+        distances of the samples of all calls from the initial prototypes; after
+        ``fit``, ``sigma2`` does not change. They estimate the class proportions from
+        the samples of the last ``fit`` and of all later calls. Until all classes have
+        samples, equal proportions are used. Training shrinks the proportions towards
+        equality, according to their sampling error [1]_.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
             Samples, as in ``fit``; not modified.
         y : array-like of shape (n_samples,)
-            Classes of the samples.
+            Class labels of the samples.
         classes : array-like of shape (n_classes,), default=None
-            All classes of this and later calls; required in the first call if its
+            All classes of this and later calls. Required in the first call if its
             samples do not contain all classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, not negative; a weight of 2 counts a sample twice.
+            Nonnegative weights of the samples. A weight of 2 counts a sample twice.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If y contains a class that is not in ``classes_``; see also ``fit``.
+            If y contains a class that is not in ``classes_``, and in the cases that
+            ``fit`` lists.
 
         References
         ----------
@@ -776,7 +806,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         return self
 
     def _next_training(self, X, y, sample_weight, classes):
-        """The training of a further call of ``partial_fit``."""
+        """The :class:`Training` of a later call of ``partial_fit``."""
         classes = np.unique(to_numpy(self.classes_ if classes is None else classes))
         self._check_same(classes, prototype_counts(self.n_prototypes, classes))
         X = self._check_X(X, reset=False)
@@ -786,9 +816,9 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         training = self._continued(X, y, weights, class_sums)
         if np.isinf(training.n_epochs):
             return training
-        # The first call may have few samples, so the variance of all samples so far is
-        # computed about the initial prototypes. About moving prototypes, the variance
-        # and the steps would grow.
+        # The first call may have few samples, so the variance is averaged over all
+        # calls. Distances are measured from the initial prototypes: with the current
+        # prototypes, the variance and the steps would grow from call to call.
         squared = training.metric.squared_distances(training.Z, training.start)
         found = find_variance(squared, training.y, training.labels, training.weights)
         share = 1 - before.sum() / class_sums.sum()
@@ -796,7 +826,10 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         return replace(training, variance=variance)
 
     def _schedule(self, training, epochs, unit, rng):
-        """Learning rates and scales of epochs, batch size, and order of samples."""
+        """Learning rates and scales of the epochs, batch size, and generator.
+
+        The generator shuffles the samples; None keeps their order.
+        """
         scales = [self._epoch_scale(training, epoch) for epoch in epochs]
         rates = [
             decay(min(epoch, self.max_iter), self.max_iter)
@@ -807,20 +840,24 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         return rates, scales, self.batch_size, rng if self.shuffle else None
 
     def _epoch_scale(self, training, epoch):
-        """The scale of the loss in an epoch of stochastic steps."""
+        """The scale of the loss in the given epoch of ``"sgd"``."""
         return self._scale(training)
 
     def _is_stochastic(self, metric):
         if self.solver == "lbfgs" and not metric.keeps_definite:
             raise ValueError(
                 "solver='lbfgs' does not keep prototypes positive definite with the "
-                f"{metric.name} metric; use solver='sgd'."
+                f"{metric.name} metric. Use solver='sgd'."
             )
         return self.solver == "sgd" or not metric.keeps_definite
 
 
 def _size_limit():
-    """Largest number whose fourth powers, and their inverses, can be summed."""
+    """Largest absolute value of X for which squared distances can be computed.
+
+    Fourth powers of such values, and the inverses of these powers, can be summed
+    without overflow.
+    """
     return np.finfo(np.float64).max ** 0.25 / 100
 
 

@@ -1,4 +1,13 @@
-"""Training of prototypes: Riemannian L-BFGS, stochastic steps, held-out weights."""
+"""Training of prototypes: L-BFGS, stochastic steps, selection by held-out samples.
+
+The cost of the prototypes W is the weighted sum of the losses of the samples,
+
+    cost(W) = sum_i weights_i * loss(d_i1, ..., d_iM; y_i, scale),
+
+where d_il is the squared distance of sample i from prototype l. The metric computes the
+squared distances and their gradients (``_metrics.py``), and the loss the derivatives
+with respect to the squared distances (``_losses.py``).
+"""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,63 +39,64 @@ from skgeom.utils.estimator import current_progress
 from skgeom.utils.threads import map_threads, one_blas_thread
 from skgeom.utils.validation import warn_user
 
-# Numbers in the matrices of a block of pairs, which one thread processes at a time: ten
-# milliseconds of eigendecompositions. Chosen in `bench_lvq.py fits`.
+# Matrix entries of all pairs of samples and prototypes in one block, which one thread
+# processes: ten milliseconds of eigendecompositions. Chosen in `bench_lvq.py fits`.
 _BLOCK = 250_000
-# The same for vectors: with a quarter, fits of ETH-80 take up to 1.5 times as long.
-# Chosen in `bench_lvq.py fits`.
+# The same number for vectors. With a quarter of it, fits of ETH-80 take up to 1.5 times
+# as long. Chosen in `bench_lvq.py fits`.
 _VECTOR_BLOCK = 1_000_000
-# Numbers in the matrices, or gradients, of pairs that are kept in memory together,
-# 256 MiB: for the curvature, and for a block on a GPU. Four times the size of the
-# largest matrices of `bench_lvq.py fits`, with 64 channels.
+# Largest number of entries of the matrices or gradients of pairs that are in memory at
+# the same time, 256 MiB: those stored for the curvature, and those of a block on a GPU.
+# Four times the number for the largest matrices of `bench_lvq.py fits`, with 64
+# channels.
 _KEPT = 2**25
 
 SINGULAR = (
-    "The samples, or prototypes on their way, are too close to singular for this "
-    "metric. Add 0.001 of the mean diagonal entry times the identity to each, or "
+    "The samples, or prototypes during training, are too close to singular for this "
+    "metric. Add 0.001 of its mean diagonal entry to the diagonal of each matrix, or "
     'use a shrunk covariance estimate, such as pyriemann.estimation.Covariances("oas").'
 )
 
 
 @dataclass(frozen=True)
 class Training:
-    """Samples as a metric encodes them, and the state of the prototypes.
+    """The encoded samples and the prototypes of a fit.
 
-    Arrays are of the library of the samples, except for ``class_sums``, of numpy. A
-    fitted estimator keeps a copy without samples.
+    Arrays have the namespace and device of the samples; ``class_sums`` is a NumPy
+    array. A fitted estimator stores a copy without samples.
 
     Attributes
     ----------
     metric_name : str
         The parameter ``metric``.
     metric : Metric
-        Where samples and prototypes live.
+        The fitted metric, which encodes samples and prototypes.
     counts : tuple of int
         The number of prototypes of each class.
     labels : ndarray of int
         Class index of each prototype.
     prototypes : ndarray
-        Encoded prototypes, class by class. Predictions compare with them: to decode
-        prototypes that are nearly singular, and to encode them again, would lose
-        digits.
+        Encoded prototypes, class by class. Predictions use these instead of
+        ``prototypes_``, because decoding and encoding a nearly singular prototype would
+        lose precision.
     start : ndarray
-        The first prototypes, encoded.
+        The initial prototypes of the first fit, encoded.
     variance : float
-        Half of the mean squared distance of the samples from the nearest prototype of
-        their class, at the first start: a variance, the unit of scales and rates.
+        The automatic sigma^2: half of the mean squared distance of the samples from the
+        nearest initial prototype of their class.
     class_sums : ndarray of shape (n_classes,)
-        Sums of ``sample_weight`` of each class, since the last ``fit``, that one
-        included, or over all calls of ``partial_fit`` so far.
+        Sums of ``sample_weight`` in each class: of the last ``fit`` and all later calls
+        of ``partial_fit``, or of all calls of ``partial_fit``.
     X : ndarray or None
-        The samples as they were given, before any reduction.
+        The samples before the reduction to ``n_components`` and the encoding.
     Z, y, weights : ndarray or None
         Encoded samples, their class indices, and their weights in training:
         ``sample_weight`` times the weight of the class, positive.
     scale : float or None
-        The scale of the loss that was used last; None at the first start.
+        The scale of the loss in the last fit; None in the first fit.
     n_epochs : float
-        How far ``partial_fit`` has come since the start, in epochs; infinite after
-        ``fit``, which leaves the learning rate at its end.
+        Number of epochs of ``partial_fit`` so far, which determines the learning rate.
+        Infinite after ``fit``: the learning rate then keeps its final value.
     """
 
     metric_name: str
@@ -117,20 +127,20 @@ class Training:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """The variables that a solver found, and the losses of its iterations.
+    """The result of a solver, and the losses of its iterations.
 
     Attributes
     ----------
     prototypes : ndarray
         The prototypes, encoded.
     scale : float
-        The scale of the loss, as it was learned or used last.
+        The learned scale of the loss, or the scale of the last epoch.
     losses : ndarray
-        The loss, iteration by iteration.
+        The cost of each iteration or epoch; for L-BFGS, preceded by the initial cost.
     n_iter : int
-        Number of iterations.
+        Number of iterations or epochs.
     matrix : ndarray or None
-        The matrix of the reduction, if one was learned.
+        The matrix Omega of :class:`Relevance`, if it was learned.
     """
 
     prototypes: np.ndarray
@@ -141,9 +151,10 @@ class TrainingResult:
 
 
 def sample_blocks(n_samples, prototypes):
-    """Slices of the samples, to be compared with all prototypes by threads.
+    """Slices of the samples, the blocks that threads process.
 
-    They do not depend on the number of threads, so neither do sums over them.
+    The slices do not depend on the number of threads, so sums over blocks do not depend
+    on it either.
     """
     numbers = _BLOCK if prototypes.ndim == 3 else _VECTOR_BLOCK
     numbers = numbers if namespace(prototypes) is np else _KEPT
@@ -151,7 +162,10 @@ def sample_blocks(n_samples, prototypes):
 
 
 def compare(squared_distances, Z, prototypes):
-    """Squared distances (n, M), by threads and a function of samples and prototypes."""
+    """Squared distances (n, M), computed by threads in blocks of samples.
+
+    ``squared_distances`` is a function of samples and prototypes.
+    """
     parts = map_threads(
         lambda block: squared_distances(Z[block, ...], prototypes),
         sample_blocks(Z.shape[0], prototypes),
@@ -161,21 +175,21 @@ def compare(squared_distances, Z, prototypes):
 
 
 def find_variance(squared, y, labels, weights):
-    """The ``variance`` of :class:`Training`, by the squared distances (n, M)."""
+    """The ``variance`` of :class:`Training`, from the squared distances (n, M)."""
     xp, own = namespace(squared), labels == y[:, None]
     nearest = xp.min(xp.where(own, squared, np.inf), axis=1)
     variance, mean = float(average(nearest, weights)) / 2, float(xp.mean(squared))
     if variance > 1e-10 * mean:
         return variance
-    # All samples equal prototypes: use the distances between prototypes.
+    # All samples equal a prototype: use the distances between prototypes.
     return mean / 2 or 1.0
 
 
-# The relative residual at which conjugate gradients for a system of the curvature stop.
+# The relative residual at which the conjugate gradients in `PrototypeCost.solve` stop.
 # Chosen in `bench_lvq.py fits`.
 _RESIDUAL = 0.1
-# The part of the curvature without a sign that is added to the Gauss-Newton matrix. It
-# makes the matrix definite, and steps remain nearly Newton steps. Chosen in
+# The factor eta of `PrototypeCost.solve`. It makes the Gauss-Newton matrix positive
+# definite, and is small enough for steps close to Newton steps. Chosen in
 # `bench_lvq.py fits`.
 _DAMPING = 0.02
 
@@ -183,10 +197,10 @@ _DAMPING = 0.02
 class PrototypeCost:
     """Weighted sum of the losses of all samples, as a function of the prototypes.
 
-    Samples, and all arrays with a row for each, are arrays of any library. Points and
-    gradients are numpy's, as the optimization is: they are no larger than the
-    prototypes. A point is an array of prototypes or, if more is learned, a list of
-    prototypes, the logarithm of the scale (1,), and the matrix of the reduction.
+    A point is an array of encoded prototypes. If the scale or a linear map is learned
+    as well, a point is a list of the prototypes, the logarithm of the scale (1,) and
+    the matrix of the map. Points and gradients are NumPy arrays, because the optimizer
+    uses NumPy; all arrays with one row per sample have the namespace of the samples.
 
     Parameters
     ----------
@@ -195,9 +209,9 @@ class PrototypeCost:
     loss : LikelihoodLoss or MarginLoss
         The loss of a sample.
     scale : float or None
-        The scale of the loss. None: its logarithm is a variable.
+        The scale of the loss. With None, the logarithm of the scale is learned.
     reduction : Relevance or None
-        Linear map of the samples, whose matrix is a variable.
+        Linear map of the samples, whose matrix is learned.
     """
 
     def __init__(self, training, loss, scale=None, reduction=None):
@@ -209,7 +223,7 @@ class PrototypeCost:
         self._point = None
 
     def __call__(self, point):
-        """Cost, and gradients for each part of the point."""
+        """Cost, and its gradients for all parts of the point."""
         if self._point is point:
             return self._value
         (prototypes, scale, matrix), tangents = self.split(point), None
@@ -229,7 +243,7 @@ class PrototypeCost:
         return self._value
 
     def _sums(self, prototypes, scale, matrix, tangents, block):
-        """Pairs, or None if they are not kept, value and gradients of a block."""
+        """Pairs, cost and gradients of a block; None replaces pairs not kept."""
         weights = self._training.weights[block]
         Z, y = self._training.Z[block, ...], self._training.y[block]
         pairs = self._pairs_of(Z, y, prototypes, matrix, tangents, block)
@@ -248,7 +262,7 @@ class PrototypeCost:
         return kept, weights @ losses, of_prototypes, *others
 
     def _pairs_of(self, Z, y, prototypes, matrix, tangents, block):
-        """Samples of a block, paired with all prototypes."""
+        """The ``pairs`` of the metric for the samples of a block."""
         pairs, bounds = self._training.metric.pairs, self._bounds
         if bounds is not None:
             bound = bounds.metric.squared_distances(bounds.Z[block, ...], tangents)
@@ -260,8 +274,8 @@ class PrototypeCost:
         return pairs(Z, prototypes)
 
     def join(self, prototypes, scale, matrix=None):
-        """The point of some prototypes, a scale and the matrix of the reduction."""
-        # The logarithm keeps the scale positive, and makes steps relative to it.
+        """The point with the given prototypes, scale and matrix of the linear map."""
+        # The logarithm keeps the scale positive, and makes its steps relative.
         log_scale = [np.log([scale])] if self._scale is None else []
         matrices = [] if matrix is None else [to_numpy(matrix)]
         point = [to_numpy(prototypes), *log_scale, *matrices]
@@ -275,7 +289,7 @@ class PrototypeCost:
         return like(prototypes, self._training.y), scale, matrix
 
     def manifold(self, point):
-        """The manifold of these points."""
+        """The manifold of points such as ``point``."""
         if not isinstance(point, list):
             return self._training.metric.manifold(point.shape)
         manifolds = [self._training.metric.manifold(point[0].shape)]
@@ -286,27 +300,44 @@ class PrototypeCost:
         return Product(manifolds)
 
     def has_curvature(self):
-        """Whether there is a model of the curvature that fits into memory."""
+        """Whether :meth:`solve` is available, and its gradients fit into memory."""
         n_kept = self._training.Z.shape[0] * prod(self._training.prototypes.shape)
         alone = self._scale is not None and self._reduction is None
         return bool(self._loss.curvature) and alone and n_kept <= _KEPT
 
     def solve(self, point, vector):
-        r"""Inverse of a model of the curvature, times a tangent vector.
+        r"""Product of the inverse of a model H of the Hessian and a tangent vector.
 
-        The model is the Gauss-Newton matrix :math:`J^\top (\operatorname{diag} p - p
-        p^\top) J`, J being the Jacobian of the scores for the prototypes, and a
-        diagonal. The rest of the Hessian, which has no sign, is omitted: the second
-        derivatives of the squared distances times the derivatives of the loss for these
-        and, with several prototypes a class, the part of the correct class in the
-        curvature of the loss. Instead, twice the absolute derivatives count by 0.02 in
-        the diagonal, which makes the model positive definite. The derivatives of the
-        representability, which are positive, count in full, with a multiple of the
-        identity for the second derivatives of the squared distances, which is exact for
-        vectors and, for matrices, near the samples. Systems are solved by conjugate
-        gradients, none of which needs an eigendecomposition.
+        With the notation of :meth:`LikelihoodLoss.curvature`, the weights
+        :math:`\omega_i` of the samples, and the Jacobian :math:`J_i` (M, M p) of the
+        scores :math:`z_{il} = -\delta_{il}^2 / 2 \sigma^2` of sample i with respect to
+        the coordinates of all prototypes, the model is
+
+        .. math::
+
+           H = \sum_i \omega_i J_i^\top (\operatorname{diag} p_i - p_i p_i^\top) J_i
+           + D, \qquad
+           D_l = \kappa \sum_i \omega_i (\eta \, s_{il} + r_{il}).
+
+        The first term is the Gauss-Newton matrix. D is diagonal, with the same value
+        :math:`D_l` for all coordinates of prototype l. It models the second derivatives
+        of the squared distances, which the exact Hessian multiplies by the derivatives
+        of the loss; :math:`\kappa I` (``curvature`` of the pairs) is their value for
+        vectors, and approximates it for matrices near the samples.
+
+        - :math:`r_{il} \ge 0` (``pull``) are the derivatives of the representability
+          term, which are used in full.
+        - :math:`s_{il} \ge 0` (``size``) are the absolute derivatives of the first term
+          of the loss. The derivatives have both signs and could make H indefinite, so
+          their absolute values replace them, with the factor :math:`\eta` = 0.02. This
+          makes H positive definite.
+
+        The negative part of the Hessian of the loss, which is nonzero for several
+        prototypes per class, is omitted. Conjugate gradients solve the system. They use
+        the gradients of the last evaluation of the cost, and require no further
+        eigendecomposition.
         """
-        self(point)  # the optimization has just evaluated the cost here
+        self(point)  # returns stored results: the optimizer has evaluated this point
         if self._model is None:
             self._model = self._curvature()
         training, pairs = self._training, self._pairs
@@ -315,13 +346,13 @@ class PrototypeCost:
         xp, shape = namespace(tangent), tuple(tangent.shape)
         diagonal = xp.repeat(diagonal, shape[1])
 
-        # In orthonormal coordinates the matrix is one of moderate condition, and an
-        # inexact solution is a good direction. The matrix is never formed: each product
-        # takes two passes over the rows of J.
+        # In orthonormal coordinates, H has a moderate condition number, so an inexact
+        # solution is a good direction. H is never formed: each product requires one JVP
+        # and one VJP of the pairs.
         def product(flat):
             direction, total = xp.reshape(flat, shape), 0.0
             for part, block, p in zip(pairs, self._blocks, probabilities, strict=True):
-                # J = -jvp / 2 sigma^2, so that both together have 4 sigma^4.
+                # J = -jvp / 2 sigma^2, so the product of two J has 1 / 4 sigma^4.
                 jvp = p * part.jvp(direction)
                 jvp -= p * sum_of(jvp, axis=1, keepdims=True)
                 jvp *= (
@@ -336,14 +367,14 @@ class PrototypeCost:
         return to_numpy(pairs[0].tangents(xp.reshape(solution, shape)))
 
     def _curvature(self):
-        """Probabilities, block by block, and diagonal (M,) of the curvature."""
+        """Probabilities p of each block, and the diagonal D (M,), for ``solve``."""
         probabilities, diagonal = [], 0.0
         for part, block in zip(self._pairs, self._blocks, strict=True):
             p, size, pull = self._loss.curvature(
                 part.squared_distances, self._training.y[block], self._scale
             )
             probabilities.append(p)
-            # A prototype that no sample feels must not make the matrix singular.
+            # A prototype with zero derivatives must not make the matrix singular.
             size = namespace(size).maximum(size, 1e-9 / self._scale)
             weights = part.curvature * self._training.weights[block]
             diagonal = diagonal + weights @ (_DAMPING * size + pull)
@@ -351,12 +382,15 @@ class PrototypeCost:
 
 
 def _conjugate_gradients(product, right, diagonal):
-    """Solve a definite system inexactly, preconditioned by a diagonal."""
+    """Solve a positive definite system inexactly, preconditioned by a diagonal.
+
+    ``product`` returns the product of the matrix and a vector.
+    """
     xp = namespace(right)
     goal = _RESIDUAL**2 * xp.vecdot(right, right)
     solution = direction = xp.zeros_like(right)
     residual, before = right, np.inf
-    for _ in range(right.shape[0]):  # without rounding, these are enough
+    for _ in range(right.shape[0]):  # enough iterations in exact arithmetic
         if xp.vecdot(residual, residual) <= goal:
             break
         scaled = residual / diagonal
@@ -370,24 +404,27 @@ def _conjugate_gradients(product, right, diagonal):
 
 
 def in_tangent_space(training):
-    """The same training in the tangent space at the mean of the prototypes."""
+    """The training with samples and prototypes in the tangent space.
+
+    The tangent space is at the mean of the prototypes.
+    """
     metric = training.metric.tangent_metric(training.prototypes)
     Z, prototypes = metric.encode(training.Z), metric.encode(training.prototypes)
     return replace(training, metric=metric, Z=Z, prototypes=prototypes)
 
 
-# Tolerances of the optimization in tangent coordinates, and of a single iteration with
-# curvature, as fractions of ``tol``. Chosen in `bench_lvq.py fits`: with
-# 1, the cost of ETH-80 is 6 % higher.
+# Two tolerances as a fraction of ``tol``: the tolerance of the optimization in the
+# tangent space, and the smallest decrease in a single Gauss-Newton iteration. Chosen in
+# `bench_lvq.py fits`: with 1, the cost of ETH-80 is 6 % higher.
 _PRECISE = 0.02
 
 
 def minimize_cost(cost, point, note, least_decrease, **limits):
-    """Minimize a cost, with the help of a model of its curvature if it has one.
+    """Minimize a :class:`PrototypeCost`, preconditioned by ``solve`` if available.
 
-    ``note(point, value)`` is called after each iteration, and ends the optimization if
-    it returns True. With a model of the curvature, the optimization also ends if the
-    relative decrease of the cost in one iteration is at most ``least_decrease``.
+    ``note(point, value)`` is called after each iteration; the optimization stops if it
+    returns True. With the preconditioner, the optimization also stops if one iteration
+    decreases the cost by at most the fraction ``least_decrease``.
     """
     has_curvature, values = cost.has_curvature(), [np.inf]
 
@@ -407,13 +444,17 @@ def minimize_cost(cost, point, note, least_decrease, **limits):
         )
     except StartError:
         raise StartError(
-            "The loss is not finite at the start. Use less extreme values of its "
-            "parameters: sigma2, sigma2_scale, representability or slope."
+            "The loss is not finite at the start. Use less extreme values of "
+            "sigma2, sigma2_scale, representability or slope."
         ) from None
 
 
 def tangent_minimum(training, loss, fixed_scale, scale, goal, limits):
-    """Prototypes and scale that minimize the cost in the tangent space."""
+    """Decoded prototypes and scale that minimize the cost in the tangent space.
+
+    The tangent space is at the mean of the current prototypes. ``goal`` is the cost at
+    which the optimization stops.
+    """
     flat = in_tangent_space(training)
     cost = PrototypeCost(flat, loss, fixed_scale)
 
@@ -446,41 +487,45 @@ def fit_lbfgs(
     Parameters
     ----------
     training : Training
-        Samples, and prototypes to start from.
+        The samples and the initial prototypes.
     loss : LikelihoodLoss or MarginLoss
-        The loss that is minimized.
+        The loss of a sample.
     scale : float
-        The scale of the loss; where to start, if ``learn_scale``.
-    reduction, matrix : Relevance, ndarray, or None
-        Linear map of the samples, whose matrix is learned as well, and its start.
+        The scale of the loss, or its initial value if ``learn_scale`` is true.
+    learn_scale : bool, default=False
+        Whether the scale is learned.
+    reduction : Relevance or None
+        Linear map of the samples that is learned.
+    matrix : ndarray or None
+        The initial matrix of the linear map.
     max_iter, tol
-        As the parameters of the estimators.
+        The parameters of the estimators.
     loss_goal : float or None
-        The mean loss at which the optimization ends; None is ``tol``.
+        The optimization stops at this mean loss; None is ``tol``.
     name : str
-        The estimator, for messages.
+        Name of the estimator, for messages.
     report : callable, default=None
-        Called as ``report("iteration", loss, result)`` after each iteration, with a
-        function that returns the result so far; the optimization ends if it returns
-        True.
+        Called as ``report("iteration", loss, result)`` after each iteration, where
+        ``result`` is a function that returns the current :class:`TrainingResult`. The
+        optimization stops if ``report`` returns True.
 
     Returns
     -------
     TrainingResult
-        With the loss at the start and after each iteration. The first iteration is the
-        whole optimization in the tangent space, if there is one.
+        The result, with the initial cost and the cost after each iteration. A complete
+        optimization in the tangent space, if there is one, is the first iteration.
 
     Raises
     ------
     ValueError
-        If the prototypes are singular, up to rounding, or the loss is not finite, at
-        the start.
+        If the initial prototypes are singular up to rounding, or the initial loss is
+        not finite.
 
     Warns
     -----
     ConvergenceWarning
-        If the optimization does not end within ``max_iter`` iterations, or where
-        numbers end.
+        If the optimization does not converge within ``max_iter`` iterations, or no step
+        decreases the cost although the gradient is not zero.
     """
     if reduction is not None:
         training = reduction.training
@@ -501,7 +546,7 @@ def fit_lbfgs(
             prototypes, found, matrix = cost.split(point)
             if reduction is not None:
                 prototypes, matrix = reduction.restore(prototypes, matrix)
-            # An optimization may end at its start; scikit-learn requires one iteration.
+            # scikit-learn requires n_iter_ >= 1, even if the start is a minimum.
             n_iter = max(len(losses) - 1, 1)
             found = float(found), np.array(losses), n_iter
             return TrainingResult(prototypes, *found, matrix)
@@ -513,7 +558,7 @@ def fit_lbfgs(
                 return True
             return value <= goal  # the classes are separated
 
-        # A training that continues is nearer to its minimum than the tangent space is.
+        # A warm start is closer to the minimum than the optimum in the tangent space.
         is_curved = training.metric.tangent_metric and reduction is None
         if is_curved and training.scale is None:
             with suppress(StartError, np.linalg.LinAlgError):
@@ -540,39 +585,41 @@ def fit_lbfgs(
 
 
 # The largest step away from a sample, as a fraction of the distance. Chosen in
-# `bench_lvq.py solvers`: with 1, or none, the cost of the small variance is 3 times as
-# high.
+# `bench_lvq.py solvers`: with 1, or without a limit, the cost for the smallest variance
+# is 3 times as high.
 _REPULSION = 0.25
 
 
 def decay(epoch, n_epochs):
-    """Factor of the learning rate, a hundredth in the last epoch."""
+    """Factor of the learning rate, which decreases to 0.01 in the last epoch."""
     return 0.01 ** (epoch / n_epochs)
 
 
 def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=None):
-    """Take stochastic steps along the gradients of the loss, epoch by epoch.
+    """Minimize the loss by stochastic gradient steps.
 
     Parameters
     ----------
     training : Training
-        Samples, and prototypes to start from.
+        The samples and the initial prototypes.
     loss : LikelihoodLoss or MarginLoss
-        The loss that is minimized.
+        The loss of a sample.
     rates, scales : list of float
-        Learning rate and scale of the loss of each epoch.
+        Learning rate and scale of the loss in each epoch.
     batch_size : int, default=1
-        Number of samples of a step.
+        Number of samples in each step.
     shuffle : RandomState, default=None
-        Orders the samples of each epoch; None keeps their order.
+        Generator that shuffles the samples in each epoch; None keeps their order.
     report : callable, default=None
-        Called as ``report("epoch", loss, result)`` after each epoch, with a function
-        that returns the result so far; the epochs end if it returns True.
+        Called as ``report("epoch", loss, result)`` after each epoch, where ``result``
+        is a function that returns the current :class:`TrainingResult`. Training stops
+        if ``report`` returns True.
 
     Returns
     -------
     TrainingResult
-        With the sum of the losses met during each epoch.
+        The result, with the weighted sum of the losses in each epoch. The loss of a
+        sample is computed before its step.
     """
     prototypes, losses = training.prototypes, []
 
@@ -583,7 +630,8 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
         order = np.arange(training.Z.shape[0])
         if shuffle is not None:
             order = shuffle.permutation(order)
-        total, factors = 0.0, None  # factors start again: rounding would add up
+        # The factors are recomputed in each epoch: rounding errors would accumulate.
+        total, factors = 0.0, None
         try:
             with linear_algebra():
                 for batch in gen_batches(len(order), batch_size):
@@ -608,14 +656,14 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
 
 
 def bounded(coefficients):
-    """Coefficients (n, M) whose sums over the samples are in bounds.
+    """Coefficients (n, M), scaled so that steps have a limited length.
 
-    A prototype moves by the sum over the batch of its coefficients times the logarithms
-    of the samples. Positive coefficients, which attract, are made to sum to at most
-    one, so that they do not lead farther than the farthest of their samples; negative
-    ones, which repel, to at most a quarter, so that they lead at most a quarter as far
-    as the farthest of theirs. The paper has no such bounds; without them, a small
-    sigma^2 sends prototypes away for good.
+    A prototype moves by the sum of the logarithms of the samples of the batch, times
+    their coefficients. The positive coefficients of a prototype, which attract it, are
+    scaled to a sum of at most 1: the prototype then moves no farther than the distance
+    of the farthest attracting sample. The negative coefficients, which repel it, are
+    scaled to a sum of at least -1/4. The paper has no such limits. Without limits, a
+    small sigma^2 causes steps so long that prototypes do not return.
     """
     xp = namespace(coefficients)
     attract, repel = xp.maximum(coefficients, 0), xp.minimum(coefficients, 0)
@@ -623,31 +671,32 @@ def bounded(coefficients):
     return attract + repel / xp.maximum(-sum_of(repel, axis=0) / _REPULSION, 1)
 
 
-# From nearly the class means to nearly the maximum of the likelihood. With ratios of
-# 3.16, kappa of one subject of BCI IV 2a in `bench_lvq.py metrics` is .004 lower.
+# Candidates of representability. With 1, prototypes are close to the class means; with
+# 1e-4, close to the maximum of the likelihood. With nine candidates in the same range,
+# kappa of one subject of BCI IV 2a in `bench_lvq.py metrics` is 0.004 lower.
 _WEIGHTS = np.logspace(0, -4, 13)
-# Largest number of samples that select the weight: it bounds the time of the selection
-# for large data, as in `bench_growth.py`.
+# Largest number of samples for the selection of representability, which bounds its time
+# for large data, see `bench_growth.py`.
 _MOST_SAMPLES = 1_000
-# Enough held-out samples for one temperature. With 1,000, the log-loss of GMLVQ on
-# digits and of GLRSQ on BCI IV 2a, whose classes are balanced, is equal within 2 %, and
-# GMLVQ takes 2.5 times as long.
+# Number of held-out samples that select the temperature. With 1,000 samples, the
+# log-loss of GMLVQ on digits and of GLRSQ on BCI IV 2a, both with balanced classes,
+# differs by less than 2 %, and GMLVQ takes 2.5 times as long.
 _FOR_TEMPERATURE = 200
 
 
 def select_representability(training, make_loss, scale, **limits):
-    """Largest weight whose score is within one standard error of the best score.
+    """Select the weight of the representability term by cross-validation.
 
     The score of a weight is the mean log probability of the class of held-out samples,
-    with classes weighted equally. The largest weight within one standard error of the
-    best score is selected, as in [1]_, with the standard error of paired differences.
-    Weights are tried in decreasing order until the score decreases. Each optimization
-    starts at the result of the previous weight.
+    with classes weighted equally. The largest weight whose score is within one standard
+    error of the best score is selected, as in [1]_, with the standard error of paired
+    differences. Weights are tried in decreasing order until the score decreases. Each
+    optimization starts at the result of the previous weight.
 
     Parameters
     ----------
     training : Training
-        Of vectors.
+        The samples and prototypes, encoded as vectors.
     make_loss : callable
         Maps a weight to a loss.
     scale : float
@@ -659,7 +708,7 @@ def select_representability(training, make_loss, scale, **limits):
     -------
     weight : float
     means : dict of float
-        The scores of the weights that were tried; empty if no sample can be held out.
+        The scores of the weights that were tried. Empty if no sample can be held out.
 
     References
     ----------
@@ -699,23 +748,25 @@ def select_representability(training, make_loss, scale, **limits):
 
 
 def select_temperature(training, held_out_distances):
-    """Temperature of held-out squared distances, or None if no sample is held out.
+    """Select the temperature by held-out samples; None if no sample can be held out.
 
-    The scores of the classes are minus the squared distances from their nearest
-    prototypes. Folds of a fifth of the samples are held out in turn until they hold
-    ``_FOR_TEMPERATURE`` samples together: for large data, one fold is enough.
+    The score of a class is minus the squared distance from its nearest prototype. Each
+    fold contains a fifth of the samples. Folds are held out in turn until they contain
+    ``_FOR_TEMPERATURE`` samples together, so large data require only one fold.
 
     Parameters
     ----------
     training : Training
+        The samples and the initial prototypes.
     held_out_distances : callable
-        Maps a training from the start, and the held-out samples, to squared distances.
+        Maps two trainings, with the samples of a fit and the held-out samples, to the
+        squared distances of the held-out samples from the fitted prototypes.
     """
     training = replace(training, prototypes=training.start, scale=None)
     sample, folds = _held_out_samples(training)
     y, weights = to_numpy(sample.y), to_numpy(sample.weights)
     scores, found = np.empty((len(y), len(training.counts))), np.zeros(len(y), bool)
-    for fold in np.unique(folds[folds >= 0]):  # of few samples, a fold may have none
+    for fold in np.unique(folds[folds >= 0]):  # some of the five folds may be empty
         current_progress().note(f"training without fold {fold}")
         own = folds == fold
         squared = held_out_distances(_subset(sample, ~own), _subset(sample, own))
@@ -729,14 +780,14 @@ def select_temperature(training, held_out_distances):
 
 
 def _subset(training, rows):
-    """The training with some of its samples, given by a mask or by their numbers."""
+    """The training with some of its samples, given by a mask or indices."""
     rows = like(np.arange(training.Z.shape[0])[rows], training.y)
     names = "Z", "y", "weights"
     return replace(training, **{n: take(getattr(training, n), rows) for n in names})
 
 
 def _log_probabilities(training, prototypes, scale):
-    """Log probability of the class of each sample, where classes are equally likely."""
+    """Log probability of the class of each sample, with equal class priors."""
     prototypes = like(prototypes, training.y)
     squared = training.metric.squared_distances(training.Z, prototypes)
     counts = np.repeat(training.counts, training.counts)
@@ -747,17 +798,17 @@ def _log_probabilities(training, prototypes, scale):
 
 
 def _held_out_samples(training, most=inf):
-    """Training of distinct samples, or at most some of them, and the fold of each.
+    """Training with at most ``most`` distinct samples, and the folds of the samples.
 
-    Equal samples become one, of their summed weight. They are sorted by their distances
-    from the first prototypes of their class, and dealt out in this order.
+    Equal samples are merged, and their weights are summed. The samples of a class are
+    sorted by their distances from the prototypes, and assigned to folds in this order.
     """
     distances = training.metric.squared_distances
     squared = compare(distances, training.Z, training.prototypes)
     y, labels = to_numpy(training.y), to_numpy(training.labels)
     squared = to_numpy(squared)
     own = np.where(labels == y[:, None], squared, np.inf).min(axis=1)
-    # In single precision, equal samples have equal distances, however they are rounded.
+    # Rounded to single precision, the distances of equal samples are equal.
     distances = np.float32(1 + np.column_stack([own, squared]) / training.variance)
     keys = np.column_stack([y, distances])
     _, rows, copies = np.unique(keys, axis=0, return_index=True, return_inverse=True)

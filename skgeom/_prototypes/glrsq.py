@@ -14,28 +14,29 @@ from skgeom._prototypes._prototype_classifier import (
 )
 from skgeom.utils.estimator import documented_parameters, substitute_docs
 
-# Slope of the sigmoid with "lbfgs". Chosen on BCI IV 2a in `bench_lvq.py fits`.
+# Slope of the sigmoid for "lbfgs". Chosen on BCI IV 2a in `bench_lvq.py fits`.
 _SLOPE = 10.0
 
 
 class MarginMixin:
-    r"""Prototypes that maximize margins, and probabilities by held-out distances.
+    r"""Margin loss, and class probabilities with a temperature.
 
     Parameters
     ----------
     temperature : float or "auto", default="auto"
-        T of the class probabilities, in squared units of distance. ``"auto"`` minimizes
-        the log-loss of about 200 distinct held-out samples, which requires one
-        additional training for more than about 1,000 distinct samples, and up to five
-        for fewer samples (in the tangent space with ``metric="riemann"``). A number
-        saves this time and does not change the predicted classes.
+        Temperature T of the class probabilities (see Notes), in squared units of
+        distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
+        samples. This requires one additional training for more than about 1,000
+        distinct samples, and up to five for fewer samples. With ``metric="riemann"``,
+        the additional trainings use the tangent space. A number saves this time and
+        does not change the predicted classes.
 
     Attributes
     ----------
     temperature_ : float
-        The temperature T. ``partial_fit`` does not select T: it keeps the value of the
-        last ``fit``, or uses the mean squared distance of the samples from the nearest
-        initial prototype of their class.
+        The temperature T. ``partial_fit`` does not select T by held-out samples: it
+        keeps the value of the last ``fit`` or, without ``fit``, uses the mean squared
+        distance of the samples from the nearest initial prototype of their class.
     """
 
     def _loss(self, training, streams=False):
@@ -68,43 +69,55 @@ margin_constraints = {
 class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
     r"""Generalized learning vector quantization of SPD matrices.
 
-    Each class has prototypes. With the squared distance :math:`d_J` of a sample from
-    the nearest prototype of its class, and :math:`d_K` from the nearest prototype of
-    the remaining classes, the prototypes minimize [1]_
+    Each class has one or several prototypes. Training minimizes the cost [1]_
 
     .. math:: \sum_i \phi\left(s \, \frac{d_J - d_K}{d_J + d_K}\right), \qquad
-       \phi(t) = \frac{1}{1 + e^{-t}}.
+       \phi(t) = \frac{1}{1 + e^{-t}},
+
+    where :math:`d_J` is the squared distance of sample i from the nearest prototype of
+    its class, :math:`d_K` is its squared distance from the nearest prototype of all
+    other classes, and s is the slope.
 
     Parameters
     ----------
     {n_prototypes}
     metric : str, default="riemann"
-        The geometry of SPD matrices, as in :class:`PLRSQ`.
+        Metric of SPD matrices, one of the values that :class:`PLRSQ` lists.
     slope : "auto" or float, default="auto"
-        The slope s. ``"auto"`` is 10 for ``"lbfgs"``. For ``"sgd"`` it is the number of
-        the epoch, as in the authors' code: in late epochs, samples close to the
-        decision boundary have the largest weights.
+        The slope s. ``"auto"`` is 10 for ``"lbfgs"``. For ``"sgd"``, it is the number
+        of the epoch, as in the code of the authors of [1]_: in late epochs, samples
+        close to the decision boundary contribute most to the steps.
     class_weight : "balanced", None or dict, default="balanced"
-        Factors of the sample weights of each class in training. With ``"balanced"``,
-        all classes have the same total weight, in ``partial_fit`` over all samples so
-        far, so a large class does not dominate a small class. A dict maps labels to
-        positive numbers.
+        Class weights in training, which multiply the sample weights. With
+        ``"balanced"``, all classes have the same total weight, so a large class does
+        not dominate a small class; ``partial_fit`` balances the weights of all samples
+        so far. A dict maps labels to positive numbers. None sets all weights to 1.
     {temperature}
     {init}
     {solver}
     {max_iter}
-    {tol}
+    tol : float, default=0.01
+        ``"lbfgs"`` stops when ten iterations together decrease the cost by less than
+        the fraction ``tol``, when the mean loss of the samples is below ``tol``, or
+        when the norm of the gradient is below ``tol`` times its initial norm. ``"sgd"``
+        does not use ``tol``.
     learning_rate : "auto" or float, default="auto"
-        :math:`\alpha` of ``"sgd"`` before the first epoch, for the slope 1. The rate
-        decreases to a hundredth over ``max_iter`` epochs. ``"auto"`` is n / 100 for SPD
-        matrices of size n. For metrics whose distances have a unit, such as the
-        Euclidean metric, it is a tenth of the mean squared distance of the samples from
-        the nearest initial prototype of their class.
+        Learning rate of ``"sgd"`` before the first epoch. The rate decreases to a
+        hundredth over ``max_iter`` epochs. Each step uses the rate divided by the slope
+        s. ``"auto"`` is n / 100 for matrices of size n. For ``metric="euclid"``, whose
+        distances have a unit, it is a tenth of the mean squared distance of the samples
+        from the nearest initial prototype of their class.
     {batch_size}
     {shuffle}
-    {warm_start}
+    warm_start : bool, default=False
+        Whether ``fit`` continues from the prototypes of the last fit. The metric then
+        remains the same, and the learning rate and the automatic slope of ``"sgd"``
+        start again from their initial values. The samples of earlier fits are not kept:
+        with ``"lbfgs"``, the result is the optimum for the new samples only. Use
+        ``partial_fit`` to learn from a stream of samples.
     {random_state}
-    {verbose}
+    verbose : int, default=0
+        If positive, prints the loss of each epoch or iteration.
 
     Attributes
     ----------
@@ -119,16 +132,17 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
 
     See Also
     --------
-    PLRSQ : Maximizes probabilities instead of margins.
+    PLRSQ : Maximizes class probabilities instead of margins.
 
     Notes
     -----
-    With the distance :math:`\delta_k` from the nearest prototype of class k, the class
-    probabilities are
+    The class probabilities are
 
-    .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / T) .
+    .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / T),
 
-    Held-out samples determine the temperature T, because margins are not likelihoods.
+    where :math:`\delta_k(X)` is the distance of X from the nearest prototype of class
+    k. The cost does not determine the temperature T, so held-out samples are used to
+    select it.
 
     References
     ----------
@@ -207,5 +221,6 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
             squared_distance = 2 * training.variance
             size = self._n_copies * self.n_features_in_
             rate = training.metric.first_rate(size, squared_distance)
-        # The loss is steeper by this factor; the steps are the steps for slope 1.
+        # The gradient is proportional to the slope. The division makes the steps as
+        # long as for slope 1.
         return rate / slope

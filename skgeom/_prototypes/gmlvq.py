@@ -19,8 +19,8 @@ from skgeom.utils.estimator import documented_parameters, substitute_docs
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import require_memory
 
-# The optimization ends at a mean loss of ``tol`` times this factor. Chosen on UCI data
-# in `bench_defaults.py`.
+# The optimization stops when the mean loss is below ``tol`` times this factor. Chosen
+# on UCI data in `bench_defaults.py`.
 _LOSS_GOAL = 20
 
 
@@ -28,67 +28,85 @@ _LOSS_GOAL = 20
 class GMLVQ(MarginMixin, PrototypeClassifier):
     r"""Generalized matrix learning vector quantization.
 
-    GMLVQ learns prototypes w together with a metric, a matrix :math:`\Omega` of unit
-    norm [1]_. With :math:`d(x, w) = \|\Omega (x - w)\|^2`, the distance :math:`d_J`
-    from the nearest prototype of the sample's class, and the distance :math:`d_K` from
-    the nearest prototype of the remaining classes, GMLVQ minimizes
+    GMLVQ learns the prototypes w of the classes together with a linear map, the matrix
+    :math:`\Omega` of unit Frobenius norm [1]_. The map defines the squared distance
+    :math:`d(x, w) = \|\Omega (x - w)\|^2`. Training minimizes the cost
 
     .. math:: \sum_i \phi\left(s \, \frac{d_J - d_K}{d_J + d_K}\right), \qquad
-       \phi(t) = \frac{1}{1 + e^{-t}}.
+       \phi(t) = \frac{1}{1 + e^{-t}},
 
-    The samples are vectors, or SPD matrices, which are converted to vectors; prototypes
-    of matrices are symmetric, but need not be positive definite.
+    where :math:`d_J` is the squared distance of sample i from the nearest prototype of
+    its class, :math:`d_K` is its squared distance from the nearest prototype of all
+    other classes, and s is the slope.
+
+    The samples are vectors or SPD matrices. SPD matrices are converted to vectors (see
+    ``omega_``). Their prototypes are symmetric, but not necessarily positive definite.
 
     Parameters
     ----------
     {n_prototypes}
     n_components : int or None, default=None
-        Number of rows of :math:`\Omega`: the dimension of the subspace in which
-        distances are computed. None is the number of features or, if the samples are
-        fewer, the rank of the centered samples. Rows beyond that rank are zero.
+        Number of rows of :math:`\Omega`: the dimension of the space in which distances
+        are computed. None is the number of features or, if there are fewer samples than
+        features, the rank of the centered samples. If ``n_components`` exceeds that
+        rank, the remaining rows are zero.
     slope : float, default=10
-        The slope s of the sigmoid.
+        The slope s of the sigmoid :math:`\phi`.
     class_weight : None, "balanced" or dict, default=None
-        Factors of the sample weights of each class in training. With ``"balanced"``,
-        all classes have the same total weight. A dict maps labels to positive numbers.
-    {temperature}
-    {init}
+        Class weights in training, which multiply the sample weights. With
+        ``"balanced"``, all classes have the same total weight. A dict maps labels to
+        positive numbers. None sets all weights to 1.
+    temperature : float or "auto", default="auto"
+        Temperature T of the class probabilities (see Notes), in squared units of
+        distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
+        samples. This requires one additional training for more than about 1,000
+        distinct samples, and up to five for fewer samples. A number saves this time and
+        does not change the predicted classes.
+    init : "kmeans" or array-like, default="kmeans"
+        Initial prototypes. With ``"kmeans"``, the initial prototype of a class is the
+        mean of its samples. A class with several prototypes starts from the means of
+        the k-means clusters of its samples. An array contains the prototypes class by
+        class, in the order of ``classes_``.
     max_iter : int, default=1000
-        Largest number of iterations of Riemannian L-BFGS, which optimizes prototypes
-        and metric together.
+        Largest number of iterations of Riemannian L-BFGS, which optimizes the
+        prototypes and :math:`\Omega` together.
     tol : float, default=1e-3
         The optimization stops when ten iterations together decrease the cost by less
-        than the fraction ``tol``, or when the mean loss is below ``20 * tol``: further
-        training of the metric would overfit the training samples.
+        than the fraction ``tol``, when the norm of the gradient is below ``tol`` times
+        its initial norm, or when the mean loss of the samples is below ``20 * tol``.
+        The last rule reduces overfitting.
     warm_start : bool, default=False
-        Whether ``fit`` continues from the prototypes and the metric of the last fit.
-        The samples of earlier fits are not kept: the result is the optimum for the new
-        samples only.
+        Whether ``fit`` continues from the prototypes and :math:`\Omega` of the last
+        fit. The samples of earlier fits are not kept: the result is the optimum for the
+        new samples only.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialization of several prototypes.
+        Seed of k-means, which initializes several prototypes per class.
     verbose : int, default=0
         If positive, prints the loss of each iteration.
 
     Attributes
     ----------
-    {prototypes_}
+    prototypes_ : ndarray of shape (n_total_prototypes, n_features) or (..., n, n)
+        The prototypes of all classes, class by class.
     {prototype_labels_}
-    {temperature_}
+    temperature_ : float
+        The temperature T: ``temperature``, or the selected value.
     omega_ : ndarray of shape (n_components, n_features)
         The matrix :math:`\Omega`. For SPD matrices of size n, the features are the
         n (n + 1) / 2 entries of the upper triangle, row by row, with off-diagonal
         entries multiplied by the square root of 2.
     relevances_ : ndarray of shape (n_features,)
-        The relevances of the features, the diagonal of :math:`\Omega^\top \Omega`. The
-        relevances sum to one.
+        The relevance of each feature, a diagonal entry of :math:`\Omega^\top \Omega`.
+        The relevances sum to one.
     components_ : ndarray of shape (n_components, n_features)
         :math:`\Omega` up to a rotation, which does not change distances. The rows are
         the eigenvectors of :math:`\Omega^\top \Omega`, multiplied by the square roots
-        of the eigenvalues, in descending order. ``X @ components_[:2].T`` is the 2-D
-        projection that preserves the distances best.
+        of the eigenvalues, in descending order of the eigenvalues. For vectors,
+        ``X @ components_[:2].T`` is the 2-D projection that preserves the distances
+        best.
     {classes_}
     loss_curve_ : ndarray
-        The cost at the start and after each iteration.
+        The initial cost and the cost after each iteration.
     n_iter_ : int
         Number of iterations.
     {n_features_in_}
@@ -96,11 +114,12 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 
     See Also
     --------
-    RSLVQ : Probabilistic prototypes, with the Euclidean metric.
+    RSLVQ : Maximizes class probabilities, with the Euclidean metric.
 
     Notes
     -----
-    Class probabilities are computed as in :class:`GLRSQ`, with the distance d.
+    The class probabilities are :math:`p(k \mid x) \propto \exp(-d_k(x) / T)`, where
+    :math:`d_k(x)` is the squared distance of x from the nearest prototype of class k.
 
     References
     ----------
@@ -173,8 +192,9 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
             omega = self.omega_
         else:
             omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
-        # Gradients outside of the span of the samples are zero; but prototypes that are
-        # given, or learned before, may be there.
+        # The gradient is zero outside the span of the samples, so the optimization is
+        # restricted to that span, unless prototypes from ``init`` or from the last fit
+        # may be outside.
         spanned = (
             n_samples < n_features and isinstance(self.init, str) and not continues
         )
@@ -192,33 +212,34 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 
     @property
     def relevances_(self):
-        """Relevance of each feature: the diagonal of Omega' Omega."""
+        """Relevance of each feature: the diagonal entries of Omega' Omega."""
         return sum_of(self.omega_**2, axis=0)
 
     @property
     def components_(self):
-        """Omega, rotated to the principal axes of the relevance matrix."""
+        """Omega up to a rotation, with rows along the eigenvectors of Omega' Omega."""
         _, sizes, axes = np.linalg.svd(to_numpy(self.omega_), full_matrices=False)
         return like(fix_signs(sizes[:, None] * axes), self.omega_)
 
     def _compare(self, metric, Z, prototypes):
         omega = self.omega_.T
-        if not issparse(Z):  # so that a large offset of all samples costs no digits
+        if not issparse(Z):  # a large offset of all samples would lose precision
             center = namespace(prototypes).mean(prototypes, axis=0)
             Z, prototypes = Z - center, prototypes - center
         return metric.squared_distances(Z @ omega, prototypes @ omega)
 
 
 def _principal_axes(Z, weights):
-    """Mean of the samples, and principal axes (r, n_features) in descending order.
+    """Mean of the samples, and principal axes (r, n_features) by descending variance.
 
-    If the samples are fewer than the features, r is the rank of the centered samples.
+    r is the number of features or, for dense samples fewer than the features, the rank
+    of the centered samples.
     """
     xp, mean = namespace(Z), average(Z, weights)
     n_samples, n_features = Z.shape
     if issparse(Z) or n_samples >= n_features:
         require_memory(
-            24 * n_features**2,  # with eigenvectors and their workspace
+            24 * n_features**2,  # the matrix, its eigenvectors and their workspace
             f"The covariances of {n_features} features and their axes",
             "Reduce the features first, for example by TruncatedSVD.",
         )
@@ -238,10 +259,10 @@ def _principal_axes(Z, weights):
 
 
 def _unit(Z, weights):
-    """The standard deviation of the features, or one.
+    """Root mean square of the standard deviations of the features, or 1 if it is 0.
 
-    In a search for prototypes together with a matrix of unit norm, neither may dwarf
-    the other.
+    L-BFGS optimizes prototypes together with a matrix of unit norm. Divided by this
+    unit, both have the same order of magnitude.
     """
     mean = average(Z, weights)
     if issparse(Z):
@@ -251,24 +272,28 @@ def _unit(Z, weights):
 
 
 class Relevance:
-    """Samples and prototypes are multiplied by a matrix.
+    """Linear map Omega of samples and prototypes, and its optimization variables.
+
+    The optimization uses the coordinates ``(x - mean) @ axes.T / unit`` of a sample x,
+    where ``unit`` is the standard deviation of the samples. Sparse samples are not
+    centered.
 
     Parameters
     ----------
     training : Training
-        The samples. Their standard deviation is the unit of the optimization.
+        The samples and the initial prototypes.
     mean : ndarray of shape (n_features,)
-        The mean of the samples, which is the origin of the optimization unless the
-        samples are sparse.
+        The mean of the samples.
     axes : ndarray of shape (r, n_features) or None
-        The axes of the coordinates of the optimization, if these are not the features.
+        Orthonormal axes of the coordinates; None for the features themselves.
     n_rows : int
-        Number of rows of the restored matrix, of which the last ones may be zero.
+        Number of rows of the restored Omega. Rows that the optimization does not have
+        are zero.
 
     Attributes
     ----------
     training : Training
-        The same in the coordinates of the optimization.
+        The samples and the prototypes in the coordinates of the optimization.
     """
 
     manifold = Sphere
@@ -286,7 +311,7 @@ class Relevance:
         self.training = replace(training, Z=Z, prototypes=prototypes)
 
     def restore(self, prototypes, matrix):
-        """Prototypes and matrix in the coordinates of the features."""
+        """Prototypes and Omega in the coordinates of the features."""
         prototypes = self._unit * prototypes
         if self._axes is not None:
             prototypes, matrix = prototypes @ self._axes, matrix @ self._axes
@@ -296,9 +321,10 @@ class Relevance:
         return prototypes, like(padded, matrix)
 
     def apply(self, Z, prototypes, matrix):
+        """The products of samples and prototypes with the matrix."""
         return Z @ matrix.T, prototypes @ matrix.T
 
     def vjp(self, Z, prototypes, matrix, of_samples, of_prototypes):
-        """Gradients for prototypes and matrix by those for both results."""
+        """Gradients for prototypes and matrix from the gradients for both products."""
         of_matrix = of_samples.T @ Z + of_prototypes.T @ prototypes
         return of_prototypes @ matrix, of_matrix

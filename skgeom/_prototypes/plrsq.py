@@ -1,4 +1,4 @@
-"""Probabilistic learning Riemannian space quantization, PLRSQ, and its likelihood."""
+"""Probabilistic learning Riemannian space quantization, PLRSQ, and its base class."""
 
 from functools import partial
 from numbers import Integral, Real
@@ -33,8 +33,8 @@ from skgeom.utils.estimator import (
 from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import check_priors
 
-# Weight of the representability term if prototypes are matrices. Chosen on ETH-80 and
-# BCI IV 2a in `bench_lvq.py metrics`.
+# The automatic ``representability`` for "riemann" and "logdet", whose prototypes are
+# not encoded as vectors. Chosen on ETH-80 and BCI IV 2a in `bench_lvq.py metrics`.
 _REPRESENTABILITY = 0.03
 
 
@@ -54,47 +54,54 @@ likelihood_constraints = {
 
 
 class LikelihoodClassifier(StreamingPrototypeClassifier):
-    r"""Prototypes that maximize the likelihood of the classes, equation 18.
+    r"""Prototype classifier that maximizes the class probabilities of the samples.
 
     Parameters
     ----------
     sigma2_scale : float, default=1.0
         Factor of the automatic ``sigma2``, and of the initial value of ``"learn"``.
-        Unlike ``sigma2``, the factor is comparable across folds and metrics, for
-        example in a grid search. It has no effect if ``sigma2`` is a number.
+        Unlike values of ``sigma2``, values of this factor are comparable across folds
+        and metrics, for example in a grid search. The factor has no effect if
+        ``sigma2`` is a number.
     representability : "auto" or float, default="auto"
-        Weight of a term that attracts prototypes to the samples of their class: minus
-        the log of the mixture density of the class, :math:`\sum_{l: c_l = y} P(l)
-        \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)`, where :math:`\sigma_0^2` is the
-        automatic ``sigma2`` for ``sigma2_scale=1``. Without the term, the likelihood of
-        separable classes has no maximum, because prototypes move to infinity. 0
-        yields the cost of the paper, whose authors stop the optimization early instead.
-        ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"``, it is 0.03 with the metrics
-        ``"riemann"`` and ``"logdet"``, for which cross-validation is too slow. For all
-        other metrics, cross-validation with five folds selects one of 13 values from 1
-        to 1e-4: the largest value whose mean log probability of held-out samples, with
-        equal class weights, differs from the best value by at most one standard error
-        of the paired differences. The mean of ``"tangent"`` and the covariance of
-        ``"mahalanobis"`` are computed once, from all samples, which saves more than
-        half of the time.
+        Weight of an additional term of the cost, which attracts prototypes to the
+        samples of their class. For a sample X of class y, the term is
+
+        .. math:: -\log \sum_{l: c_l = y} P(l) \exp(-\delta^2(X, W_l) / 2 \sigma_0^2),
+
+        where :math:`\sigma_0^2` is the automatic ``sigma2`` for ``sigma2_scale=1``.
+        Without the term, the prototypes of separable classes move to infinity. The
+        value 0 yields the cost of [1]_, whose authors stop the optimization early
+        instead.
+
+        ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"`` with the metrics ``"riemann"``
+        and ``"logdet"``, for which cross-validation is too slow, ``"auto"`` is 0.03.
+        For all other metrics, cross-validation with five folds selects one of 13 values
+        from 1e-4 to 1, by the mean log probability of held-out samples with equal class
+        weights. The largest value within one standard error of the best value is
+        selected, where the standard error is computed from paired differences. To save
+        more than half of the time, all folds use the mean of ``"tangent"`` and the
+        covariance of ``"mahalanobis"`` that are computed from all samples.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
-        Class probabilities in predictions, divided equally among the prototypes of a
-        class: ``"uniform"``, equal for all classes, as in the paper; None and
-        ``"empirical"``, the proportions of the classes in the training samples; or an
-        array of shape (n_classes,) that sums to one, in the order of ``classes_``.
-        Training uses the class proportions of the samples.
+        Class probabilities in predictions. The prototypes of a class have equal shares
+        of its probability. With ``"uniform"``, all classes have the same probability,
+        as in [1]_. None and ``"empirical"`` are the proportions of the classes in the
+        training samples. An array of shape (n_classes,) contains the probabilities in
+        the order of ``classes_``, and sums to one. ``priors`` does not affect training,
+        which uses the proportions of the classes, or equal probabilities with
+        ``class_weight="balanced"``.
 
     Attributes
     ----------
     sigma2_ : float
-        The variance that was used last.
+        The variance :math:`\sigma^2` of the last call of ``fit`` or ``partial_fit``.
     representability_ : float
         The given or selected value of ``representability``.
     representability_scores_ : dict of float
-        The mean log probability of held-out samples for each candidate. Empty if
-        cross-validation did not select the value.
+        The mean log probability of held-out samples for each value that
+        cross-validation tried. Empty without cross-validation.
     priors_ : ndarray of shape (n_classes,)
-        The class probabilities that were used.
+        The class probabilities in predictions.
     """
 
     _parameter_constraints = likelihood_constraints
@@ -129,10 +136,10 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         self.representability_, self.representability_scores_ = weight, scores
 
     def _loss(self, training, representability=None, streams=False):
-        """The loss, of the stored ``representability_`` unless a weight is given."""
-        # Training uses the class proportions of the samples, or balanced ones. The
-        # weights of a dict are costs of errors and not proportions: they are meant to
-        # move the boundaries, which a change of priors would undo.
+        """The loss with the weight ``representability``, or ``representability_``."""
+        # Training uses the class proportions of the samples, or equal proportions. The
+        # weights of a dict do not change the priors: they are costs of errors, and
+        # shift the decision boundary. Changed priors would cancel the shift.
         balanced = self.class_weight == "balanced"
         sums = class_sums(training)
         sums = shrink_towards_equal(sums) if streams else sums
@@ -186,8 +193,8 @@ def class_sums(training):
 def shrink_towards_equal(sums):
     """Class sums, shrunk towards equality according to their sampling error.
 
-    The shrinkage is the estimate of Hausser and Strimmer (2009). The proportions of the
-    first samples of a stream are noisy, and prototypes would adapt to the noise.
+    The proportions of the first samples of a stream are noisy, and prototypes would
+    adapt to the noise. The shrinkage is the estimate of Hausser and Strimmer (2009).
     """
     total, even = sums.sum(), sums.mean()
     differences = ((sums - even) ** 2).sum()
@@ -204,40 +211,42 @@ def shrink_towards_equal(sums):
 class PLRSQ(LikelihoodClassifier):
     r"""Probabilistic learning vector quantization of SPD matrices.
 
-    Each class has prototypes :math:`W_l`, SPD matrices. The prototypes are the centers
-    of Gaussian-like densities on the manifold. They maximize the probability of the
-    classes of the samples, equations 16 to 18 of [1]_:
+    Each class has one or several prototypes, SPD matrices that are the centers of
+    Gaussian-like densities on the manifold. Training maximizes the probabilities of the
+    classes of the samples (equations 16 to 18 of [1]_):
 
     .. math::
 
        \min_W \; -\sum_i \log p(y_i \mid X_i), \qquad
        p(y \mid X) \propto \sum_{l: c_l = y} P(l)
-       \exp\left(-\frac{\delta^2(X, W_l)}{2 \sigma^2}\right)
+       \exp\left(-\frac{\delta^2(X, W_l)}{2 \sigma^2}\right),
 
-    with the distance :math:`\delta` of ``metric``.
+    where :math:`c_l` is the class of the prototype :math:`W_l`, :math:`P(l)` its prior
+    probability, and :math:`\delta` the distance selected by ``metric``.
 
     Parameters
     ----------
     {n_prototypes}
     metric : str, default="tangent"
-        The geometry of SPD matrices, see the user guide:
+        Metric of SPD matrices:
 
-        - ``"tangent"``, Euclidean distances in the tangent space at the
-          affine-invariant mean of the training samples: affine-invariant, and fast;
-        - ``"riemann"``, the affine-invariant metric of the papers;
-        - ``"logdet"``, Stein's divergence, which is affine-invariant as well. For close
-          matrices it is an eighth of the squared distance of ``"riemann"``, so divide a
-          given ``sigma2`` by 8;
-        - ``"logeuclid"``, Euclidean distances of the logarithms of the matrices;
-        - ``"mahalanobis"``, Mahalanobis distances in the tangent space, with the
-          shrunken within-class covariance of the training samples;
-        - ``"euclid"``, Euclidean distances. Eigenvalues of prototypes are raised to at
-          least 1e-4, or to the smallest eigenvalue of the first samples if this
-          eigenvalue is below 1e-4, so prototypes remain positive definite.
+        - ``"tangent"``: Euclidean distances in the tangent space at the
+          affine-invariant mean of the training samples. They are affine-invariant and
+          fast to compute;
+        - ``"riemann"``: the affine-invariant metric of [1]_;
+        - ``"logdet"``: Stein's divergence, which is affine-invariant as well. For close
+          matrices, the divergence is an eighth of the squared distance of
+          ``"riemann"``, so divide a value of ``sigma2`` for ``"riemann"`` by 8;
+        - ``"logeuclid"``: Euclidean distances of the logarithms of the matrices;
+        - ``"mahalanobis"``: Mahalanobis distances in the tangent space, with the shrunk
+          within-class covariance of the training samples;
+        - ``"euclid"``: Euclidean distances. To keep prototypes positive definite, their
+          eigenvalues are raised to at least 1e-4, or to the smallest eigenvalue of the
+          first samples if this eigenvalue is below 1e-4.
 
-        ``partial_fit`` and warm starts keep the metric of the first call. If the
-        samples of the first call do not contain all classes, ``init`` determines the
-        metric.
+        ``partial_fit`` and warm starts keep the mean, covariance or smallest eigenvalue
+        of the first call. They are computed from ``init`` if the samples of the first
+        call do not contain all classes.
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is half
         of the mean squared distance of the samples from the nearest initial prototype
@@ -246,9 +255,10 @@ class PLRSQ(LikelihoodClassifier):
     {sigma2_scale}
     {representability}
     n_components : int or None, default=None
-        If given, samples are reduced to :math:`F^\top X F` of this size, where the
-        orthonormal columns of F span the subspace in which the class means differ most.
-        If X is complex, F is complex, and :math:`F^\top` is the conjugate transpose.
+        If given, each sample X is reduced to the matrix :math:`F^\top X F` of this
+        size, and prototypes have the same size. The orthonormal columns of F span the
+        subspace in which the class means differ most. If X is complex, F is complex,
+        and :math:`F^\top` is the conjugate transpose.
     {priors}
     {class_weight}
     {init}
@@ -269,9 +279,10 @@ class PLRSQ(LikelihoodClassifier):
     {is_complex_}
     {sigma2_}
     metric_shrinkage_ : float
-        With ``metric="mahalanobis"``, the shrinkage of the within-class covariance.
+        With ``metric="mahalanobis"``, the shrinkage intensity of the within-class
+        covariance, from 0 to 1.
     components_ : ndarray of shape (n_components, n)
-        The rows of :math:`F^\top`, if ``n_components`` is given.
+        The matrix :math:`F^\top`, if ``n_components`` is given.
     {representability_}
     {representability_scores_}
     {priors_}
@@ -282,8 +293,8 @@ class PLRSQ(LikelihoodClassifier):
 
     See Also
     --------
-    RSLVQ : The same model for vectors.
-    GLRSQ : Maximizes margins instead of probabilities.
+    RSLVQ : The same model with Euclidean distances, for vectors and SPD matrices.
+    GLRSQ : Maximizes margins instead of class probabilities.
 
     Notes
     -----
@@ -367,7 +378,7 @@ class PLRSQ(LikelihoodClassifier):
 
     def _find_components(self, X, y, weights):
         if self.n_components is None:
-            vars(self).pop("components_", None)  # of a fit before
+            vars(self).pop("components_", None)  # of an earlier fit
             return
         if self.n_components > self.n_features_in_:
             raise ValueError(
@@ -406,9 +417,10 @@ class PLRSQ(LikelihoodClassifier):
 def discriminative_subspace(X, y, weights, n_components, is_complex):
     """Orthonormal basis (n, n_components) in which the class means differ most.
 
-    In these directions the logarithms of the class means, at their common mean, are
-    largest. The subspace is equivariant under affine maps of the matrices, and complex
-    if X are the real embeddings of complex matrices.
+    With the class means M_c and their mean M = L L', the directions are the leading
+    eigenvectors of the sum of the squares of log(L^-1 M_c L^-'), transformed by L^-'.
+    If A X A' replaces X, the inverse of A' transforms the subspace. If ``is_complex``,
+    X are the real embeddings of complex matrices, and the basis is complex.
     """
     xp, labels = namespace(X), range(int(namespace(y).max(y)) + 1)
     means = xp.stack(

@@ -1,8 +1,8 @@
 """Baselines: linear projections, and classifiers of SPD matrices.
 
-The module contains methods from the literature without another maintained
-implementation. ``mdrm`` and ``tslda`` return pipelines of pyriemann and scikit-learn
-that validate their input.
+The linear projections are methods from the literature for which no other maintained
+implementation exists. :func:`mdrm` and :func:`tslda` return pipelines of pyriemann and
+scikit-learn estimators that validate their input.
 """
 
 from skgeom.baselines._cluster_classifier import ClusterClassifier

@@ -1,4 +1,4 @@
-"""A classifier from a clusterer, by the labels of the clusters."""
+"""A classifier that assigns a class label to each cluster of a clusterer."""
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
@@ -30,17 +30,17 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     clusterer_ : estimator
         The fitted clusterer.
     clusters_ : ndarray of shape (n_clusters,)
-        The numbers of the clusters that contain training samples, in ascending order.
+        The indices of the clusters that contain training samples, in ascending order.
     cluster_labels_ : ndarray of shape (n_clusters,)
-        The most frequent class in each cluster, the first class if several are equally
-        frequent. For new samples in a cluster without training samples, ``predict``
-        returns the most frequent class of all training samples.
+        The most frequent class in each cluster. If several classes are equally
+        frequent, the first class is used. For new samples in a cluster without training
+        samples, ``predict`` returns the most frequent class of all training samples.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
         Length of the second axis of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X has names.
+        Names of the features, if X is a data frame whose column names are all strings.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     @estimator_method(nested_validation=True)
     def fit(self, X, y):
-        """Cluster the samples, and count the classes in the clusters.
+        """Cluster the samples, and determine the most frequent class of each cluster.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The labels of the clusters to which the clusterer assigns the samples.
+            The class labels of the clusters that contain the samples.
         """
         check_is_fitted(self)
         samples = check_array(

@@ -1,4 +1,4 @@
-"""Decompositions that several linear projections share."""
+"""Matrix decompositions used by several linear projections."""
 
 import numpy as np
 
@@ -9,9 +9,10 @@ def class_sums(X, codes, n_classes):
 
 
 def whitening_basis(matrix):
-    """Basis B, in columns, of the range of a semidefinite matrix: B' matrix B = I.
+    """Basis B (columns) of the range of a semidefinite matrix, B' matrix B = I.
 
-    The rank is that of the correlations, because features may have different units.
+    The rank is determined from the correlation matrix, so it does not depend on the
+    units of the features.
     """
     deviations = np.sqrt(np.diag(matrix))
     deviations = np.where(deviations > 0, deviations, 1)
@@ -21,16 +22,16 @@ def whitening_basis(matrix):
 
 
 def principal_directions(rows, n_directions, smallest):
-    """Leading right singular vectors, in rows, and their singular values.
+    """Leading right singular vectors (rows) and their singular values.
 
-    Singular values up to ``smallest`` are dropped.
+    Singular values up to ``smallest`` are omitted.
     """
     n_rows, n_features = rows.shape
     if n_rows > n_features:  # the scatter matrix is smaller than the matrix of rows
         scale = np.abs(rows).max() or 1.0  # squares could overflow or underflow
         squares, axes = np.linalg.eigh((rows / scale).T @ (rows / scale))
         sizes, axes = scale * np.sqrt(np.maximum(squares, 0))[::-1], axes.T[::-1]
-        # The square root of an eigenvalue has half the digits.
+        # The square root of an eigenvalue has half of the accurate digits.
         smallest = max(smallest, np.sqrt(n_features * np.finfo(float).eps) * sizes[0])
     else:
         _, sizes, axes = np.linalg.svd(rows, full_matrices=False)

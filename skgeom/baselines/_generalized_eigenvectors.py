@@ -16,54 +16,57 @@ from skgeom.utils.linalg import fix_signs, space_of
 class GeneralizedEigenvectors(LinearProjection):
     r"""Generalized eigenvectors of the second moments of pairs of classes (GEM).
 
-    For each ordered pair of classes i and j, the components are the directions in which
-    the ratio of the mean squares of classes i and j is largest,
+    The component of an ordered pair of classes i and j is the direction v in which the
+    mean square of class i is largest, relative to the regularized mean square of class
+    j. It is the generalized eigenvector with the largest eigenvalue :math:`\lambda` of
+    [1]_
 
     .. math::
 
        \Psi_i v = \lambda \left(\Psi_j + \gamma \tfrac{\operatorname{tr} \Psi_j}{n} I
        \right) v, \qquad
-       \Psi_i = \frac{1}{n_i} \sum_{y_k = i} x_k x_k^\top
+       \Psi_i = \frac{1}{n_i} \sum_{y_k = i} x_k x_k^\top,
 
-    for the largest eigenvalues :math:`\lambda` [1]_. The components depend on the
-    origin of the data. Each pair is solved separately, so components of different pairs
-    are often similar.
+    where n is the number of features, and :math:`\Psi_i` is the second moment of the
+    :math:`n_i` samples of class i. The data are not centered, so the components depend
+    on the origin. Each pair is solved separately, so components of different pairs are
+    often similar.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components, which are the eigenvectors with the largest
-        :math:`\lambda` of all pairs. None keeps one component for each of the C (C - 1)
-        pairs.
+        Number of components. The components with the largest :math:`\lambda` are kept.
+        None keeps all components, one for each of the C (C - 1) ordered pairs of C
+        classes.
     regularization : float, default=0.01
-        :math:`\gamma`, the variance that is added to class j, as a fraction of its mean
-        square. With 0, all second moments must be nonsingular.
+        :math:`\gamma`, the variance that is added to the features of class j, as a
+        fraction of their mean square. With 0, all second moments must be nonsingular.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The eigenvectors, scaled such that the regularized mean square of class j is
-        one, in descending order of :math:`\lambda`; the largest entry of each
-        eigenvector is positive.
+        The eigenvectors, in descending order of :math:`\lambda`. They are scaled such
+        that the regularized mean square of class j is 1. The entry of each eigenvector
+        with the largest absolute value is positive.
     eigenvalues_ : ndarray of shape (n_components,)
-        :math:`\lambda`, the mean square of class i.
+        The eigenvalues :math:`\lambda`, which are the mean squares of class i.
     pairs_ : ndarray of shape (n_components, 2)
-        The labels of i and j.
+        The labels of the classes i and j of each component.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X had names that are all strings.
+        Names of the features, if X is a data frame whose column names are all strings.
 
     See Also
     --------
-    skgeom.SecondMomentSQFA : Learns a few components for all pairs together.
+    skgeom.SecondMomentSQFA : Learns a few components for all pairs of classes together.
 
     Notes
     -----
-    With ``regularization=0`` an invertible linear map of X changes neither the features
-    nor the eigenvalues.
+    With ``regularization=0``, an invertible linear map of X changes neither the
+    transformed samples nor the eigenvalues.
 
     References
     ----------
@@ -98,19 +101,19 @@ class GeneralizedEigenvectors(LinearProjection):
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,)
-            Class labels of the samples, of at least two classes.
+            Class labels of the samples. At least two classes are required.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of components, or if the second moment of a class is
-            singular in spite of the regularization.
+            If X or y is malformed, if there is only one class, if ``n_components``
+            exceeds the number of ordered pairs of classes, or if the regularized second
+            moment of a class is singular.
         """
         X, codes = self._validate(X, y)
         pairs = list(permutations(range(len(self.classes_)), 2))
@@ -139,18 +142,18 @@ class GeneralizedEigenvectors(LinearProjection):
         return self
 
     def _whitening(self, moment, code):
-        """Basis in which the regularized second moment of class j is the identity."""
+        """Basis in which the regularized second moment of a class is the identity."""
         variance = self.regularization * np.trace(moment) / self.n_features_in_
         basis = whitening_basis(moment + variance * np.eye(len(moment)))
         if basis.shape[1] < len(moment):
-            remedy = "Its values in X are zero, or tiny compared with the largest one."
+            remedy = "Its values in X are zero, or tiny compared with other values."
             if moment.any():
                 remedy = (
-                    "Increase regularization, or remove features that depend on others."
+                    "Increase regularization, or remove linearly dependent features."
                 )
             raise ValueError(
                 f"The second moment of class {self.classes_.tolist()[code]!r} is "
-                f"singular, so that ratios to it are unbounded. {remedy}"
+                f"singular, so the ratios of mean squares are unbounded. {remedy}"
             )
         return basis
 

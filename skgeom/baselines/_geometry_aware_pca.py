@@ -17,34 +17,36 @@ from skgeom.utils.validation import check_spd_samples, warn_user
 class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     r"""Geometry-aware principal component analysis of SPD matrices (gaPCA).
 
-    gaPCA reduces n x n matrices to :math:`W^\top X W`. The m orthonormal columns of W
-    maximize the dispersion of the reduced matrices about their mean,
+    gaPCA reduces n x n matrices X to m x m matrices :math:`W^\top X W`. The m
+    orthonormal columns of W maximize the dispersion of the reduced matrices about the
+    reduced mean [1]_, [2]_,
 
     .. math::
 
        \max_{W^\top W = I} \; \frac1N \sum_i
-       d_{AI}^2(W^\top X_i W,\; W^\top M W)
+       d_{AI}^2(W^\top X_i W,\; W^\top M W),
 
-    with the Riemannian mean M of the matrices and the affine-invariant distance [1]_,
-    [2]_. The method uses no labels.
+    where M is the Riemannian mean of the matrices, and :math:`d_{AI}` the
+    affine-invariant distance. The method uses no class labels.
 
     Parameters
     ----------
     n_components : int, default=2
         Number m of rows of the reduced matrices, at most n.
     max_iter : int, default=500
-        Largest number of iterations. The initialization is the leading eigenvectors of
-        the mean square of the logarithms of the matrices at M.
+        Largest number of iterations.
     tol : float, default=1e-6
         The optimization stops when ten iterations together increase the dispersion by
-        at most this fraction.
+        at most the fraction ``tol``, or when the norm of the gradient is at most
+        ``tol`` times its initial norm.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n)
-        The columns of W, as rows. The objective depends on their span only. In the
-        orthonormal basis that is returned, the reduced mean is diagonal with descending
-        entries, and the largest entry of each component is positive.
+        The transpose of W. The objective depends only on the span of the components.
+        The estimator selects the orthonormal basis in which the reduced mean is
+        diagonal, with descending entries. The entry of each component with the largest
+        absolute value is positive.
     mean_ : ndarray of shape (n, n)
         The Riemannian mean M.
     objective_ : float
@@ -61,11 +63,14 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    If all :math:`X_i` become :math:`A X_i A^\top`, the span of W is multiplied by
-    :math:`A^{-\top}`, and the objective does not change.
+    If :math:`A X_i A^\top` replaces each matrix :math:`X_i`, the span of W is
+    multiplied by :math:`A^{-\top}`, and the maximum of the objective does not change.
 
-    To compute filters of vectors, fit the estimator to the covariances or second
-    moments of the classes; ``X @ components_.T`` are the features.
+    The initialization of W is computed from the leading eigenvectors of the mean of the
+    squared logarithms of the matrices, whitened with M.
+
+    To reduce vectors instead of matrices, fit the estimator to the covariances or
+    second moments of the classes, and multiply the vectors X by ``components_.T``.
 
     References
     ----------
@@ -100,19 +105,19 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     @estimator_method
     def fit(self, X, y=None):
-        """Learn the components.
+        """Compute the components.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n)
-            Symmetric positive definite matrices, at least two; not modified.
+            At least two symmetric positive definite matrices; not modified.
         y : None
             Not used.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
@@ -123,7 +128,8 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If the optimization stopped at ``max_iter`` iterations.
+            If the optimization did not converge, usually because ``max_iter`` was
+            reached.
         """
         X = self._check_X(X, reset=True).astype(np.float64)
         if self.n_components > X.shape[1]:
@@ -138,8 +144,8 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         with naming("X"):
             result = self._optimize(whitened)
         self.objective_ = -result.cost
-        self.n_iter_ = max(result.n_iter, 1)  # as scikit-learn wants it
-        differ = np.ptp(X, axis=0).any()  # otherwise there is nothing to find
+        self.n_iter_ = max(result.n_iter, 1)  # scikit-learn requires n_iter_ >= 1
+        differ = np.ptp(X, axis=0).any()  # otherwise all filters have dispersion 0
         if differ and not result.converged:
             warn_user(
                 f"GeometryAwarePCA did not converge: {result.reason} Increase max_iter "
@@ -161,7 +167,8 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_components, n_components)
-            The matrices ``components_ @ X @ components_.T``; float32 for X of float32.
+            The matrices ``components_ @ X @ components_.T``, in single precision if X
+            is in single precision.
         """
         X = self._check_X(X, reset=False)
         components = self.components_.astype(X.dtype, copy=False)
@@ -173,7 +180,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         return check_spd_samples(self, X, reset=reset, ensure_min_samples=least)
 
     def _optimize(self, whitened):
-        """Maximize the dispersion, from the principal directions of the logarithms."""
+        """Maximize the dispersion by filters of the whitened matrices."""
         logarithms = logm(whitened)
         _, axes = np.linalg.eigh((logarithms @ logarithms).mean(axis=0))
         init = np.ascontiguousarray(axes[:, ::-1][:, : self.n_components])
@@ -186,7 +193,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         return minimize(cost, manifold, init, max_iter=self.max_iter, tol=self.tol)
 
     def _principal_basis(self, filters):
-        """The orthonormal basis, in rows, of a span in which the mean is diagonal."""
+        """Orthonormal basis (rows) of a span that diagonalizes the mean."""
         basis, _ = np.linalg.qr(filters)
         _, axes = np.linalg.eigh(basis.T @ self.mean_ @ basis)
         return fix_signs((basis @ axes[:, ::-1]).T)
@@ -202,7 +209,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 def projected_dispersion(filters, matrices):
     r"""Mean squared distance of projected matrices from the identity, and gradient.
 
-    For filters G of shape (n, m) with orthonormal columns the value is
+    For filters G of shape (n, m) with orthonormal columns, the value is
 
     .. math::
 
@@ -210,13 +217,13 @@ def projected_dispersion(filters, matrices):
        = \frac1N \sum_i \|\log(G^\top Y_i G)\|_F^2 .
 
     With :math:`S_i = G^\top Y_i G`, the gradient is the mean of
-    :math:`4\, Y_i G\, S_i^{-1} \log S_i`. With :math:`Y_i = M^{-1/2} X_i M^{-1/2}` the
-    value is the mean squared distance of :math:`W^\top X_i W` from
-    :math:`W^\top M W`, for :math:`W = M^{-1/2} G`.
+    :math:`4\, Y_i G\, S_i^{-1} \log S_i`. If :math:`Y_i = M^{-1/2} X_i M^{-1/2}` and
+    :math:`W = M^{-1/2} G`, the value is the mean squared distance of
+    :math:`W^\top X_i W` from :math:`W^\top M W`.
     """
     n_matrices, n_features, _ = matrices.shape
     n_filters = filters.shape[1]
-    # One product with all matrices, which are symmetric.
+    # The products G' Y_i, computed as one product.
     half = filters.T @ matrices.reshape(-1, n_features).T
     by_matrix = half.reshape(n_filters, n_matrices, n_features).swapaxes(0, 1)
     eigenvalues, vectors = np.linalg.eigh(by_matrix @ filters)

@@ -17,65 +17,72 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     r"""Local Fisher discriminant analysis (LFDA).
 
     LFDA is linear discriminant analysis with weights for pairs of samples. Distant
-    samples of one class have a small weight, so their distance in the projection may be
-    large. A class may therefore have several clusters, and there may be more than
-    ``n_classes - 1`` components. The components maximize
-    :math:`v^\top S_b v / v^\top S_w v`, one after the other, with the matrices
+    samples of the same class have a small weight, so they may be distant in the
+    projection as well. A class may therefore consist of several clusters, and there may
+    be more than ``n_classes - 1`` components. The components v are computed one after
+    the other. They maximize the ratio :math:`v^\top S_b v / v^\top S_w v`, where both
+    matrices are sums over all pairs of the n samples [1]_,
 
     .. math::
 
-       S = \tfrac12 \sum_{ij} W_{ij} (x_i - x_j)(x_i - x_j)^\top, \quad
-       W^{(w)}_{ij} = \frac{A_{ij}}{n_c}, \quad
-       W^{(b)}_{ij} = A_{ij} \left(\frac1n - \frac1{n_c}\right)
+       S_w = \tfrac12 \sum_{ij} W^{(w)}_{ij} (x_i - x_j)(x_i - x_j)^\top, \qquad
+       S_b = \tfrac12 \sum_{ij} W^{(b)}_{ij} (x_i - x_j)(x_i - x_j)^\top.
 
-    for samples of the same class c; for samples of different classes, the weights are 0
-    and 1/n [1]_. The affinity
+    For samples of the same class c, with :math:`n_c` samples, the weights are
 
-    .. math:: A_{ij} = \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
+    .. math::
 
-    is scaled by the distance :math:`\sigma_i` of a sample from its k-th nearest
-    neighbor in its class.
+       W^{(w)}_{ij} = \frac{A_{ij}}{n_c}, \qquad
+       W^{(b)}_{ij} = A_{ij} \left(\frac1n - \frac1{n_c}\right), \qquad
+       A_{ij} = \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right),
+
+    where :math:`\sigma_i` is the distance of sample i from its k-th nearest neighbor in
+    its class. For samples of different classes, :math:`W^{(w)}_{ij} = 0` and
+    :math:`W^{(b)}_{ij} = 1/n`.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of components, at most ``n_features``.
     n_neighbors : int or None, default=7
-        The number k. If a class has fewer samples, its farthest sample is used. None
-        sets all affinities to one, which is equivalent to linear discriminant analysis.
+        The number k of the neighbor that determines :math:`\sigma_i`. If a class has at
+        most k samples, the farthest sample is used. None sets all affinities
+        :math:`A_{ij}` to 1, which is equivalent to linear discriminant analysis.
     embedding : {"weighted", "orthonormalized", "plain"}, default="weighted"
         Scaling of the components. With ``"plain"``, :math:`V S_w V^\top` is the
-        identity. ``"weighted"`` multiplies each component by the square root of its
-        ratio, and by zero if the ratio is negative. ``"orthonormalized"`` replaces the
-        components by an orthonormal basis of their span, in the same order.
+        identity, where the rows of V are the components. ``"weighted"`` multiplies each
+        of these components by the square root of its ratio, or by 0 if the ratio is
+        negative. ``"orthonormalized"`` orthonormalizes the components in their order.
     regularization : float, default=0.0
-        Fraction of the mean variance of :math:`S_w` that is added to its diagonal.
+        Number that is added to the diagonal of :math:`S_w`, as a fraction of the mean
+        of the diagonal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The components; the largest entry of each is positive.
+        The components. The entry of each component with the largest absolute value is
+        positive.
     eigenvalues_ : ndarray of shape (n_components,)
-        The ratios of the components, in descending order.
+        The ratios :math:`v^\top S_b v / v^\top S_w v` of the components, in descending
+        order.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X had names that are all strings.
+        Names of the features, if X is a data frame whose column names are all strings.
 
     See Also
     --------
-    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : LFDA with an affinity of
-        one for all pairs.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Equivalent to LFDA with
+        ``n_neighbors=None``.
     sklearn.neighbors.NeighborhoodComponentsAnalysis : Linear projection for
         nearest-neighbor classification.
 
     Notes
     -----
-    The matrix of all distances within a class is in memory at once. Pairs of different
-    classes require only products with X. Directions in which X does not vary are
-    omitted.
+    The memory grows with the square of the number of samples of the largest class.
+    Directions in which X does not vary are omitted.
 
     References
     ----------
@@ -114,27 +121,26 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
 
     @estimator_method
     def fit(self, X, y):
-        """Learn the components.
+        """Compute the components.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,)
-            Class labels of the samples, of at least two classes.
+            Class labels of the samples. At least two classes are required.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of features or of directions in which X varies, or if
-            :math:`S_w` is singular up to rounding in a direction in which :math:`S_b`
-            is not.
+            If X or y is malformed, if there is only one class, if ``n_components``
+            exceeds the number of directions in which X varies, or if X varies in a
+            direction in which :math:`S_w` is zero up to rounding.
         """
         X, codes = self._validate(X, y)
         space = space_of(X, centered=True, n_least=self.n_components)
@@ -152,14 +158,14 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         return self
 
     def _scatters(self, X, codes):
-        r"""The matrix :math:`S_w` and the mixture :math:`S_w + S_b`, of centered X.
+        r"""The matrices :math:`S_w` and :math:`S_w + S_b` for centered X.
 
-        With the Laplacian :math:`L_c = \operatorname{diag}(A 1) - A` of a class, the
-        sum of :math:`A_{ij} (x_i - x_j)(x_i - x_j)^\top / 2` over its pairs is
-        :math:`X_c^\top L_c X_c`, about any origin. Pairs of different classes have
-        equal weights: their sum needs only the scatter of each class and the class
-        means. All terms are semidefinite, so there is no cancellation for classes that
-        are far apart.
+        The sum of :math:`A_{ij} (x_i - x_j)(x_i - x_j)^\top / 2` over the pairs of a
+        class c is :math:`X_c^\top L_c X_c`, where :math:`L_c = \operatorname{diag}(A 1)
+        - A` is the Laplacian and :math:`X_c` are the samples relative to any origin.
+        Pairs of different classes have equal weights, so their sum is computed from the
+        scatter of each class and the class means. All terms are positive semidefinite,
+        so distant classes cause no cancellation.
         """
         n_samples, n_features = X.shape
         within = np.zeros((n_features, n_features))
@@ -180,13 +186,13 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         return (within + within.T) / 2, (mixture + mixture.T) / 2
 
     def _solve(self, within, mixture):
-        """Components, in columns, and ratios."""
+        """Components (columns) and their ratios."""
         basis = whitening_basis(mixture)
         rank = basis.shape[1]
         if self.n_components > rank:
             raise ValueError(
-                f"n_components={self.n_components}, but X varies in {rank} directions "
-                "only."
+                f"n_components={self.n_components}, but X varies in only {rank} "
+                "directions. Use at most this number of components."
             )
         if not within.any():
             raise ValueError(
@@ -201,27 +207,27 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             raise ValueError(
                 "The within-class matrix is singular, or as small as rounding errors, "
                 "in directions in which the classes differ. Causes are few samples, or "
-                "classes a million times as far apart as they are wide. Set "
+                "distances of classes a million times their standard deviations. Set "
                 "regularization to a positive number, or reduce the features by PCA."
             )
         return basis @ (vectors / np.sqrt(ratios)), 1 / ratios - 1
 
 
 def _affinity(X, n_neighbors):
-    """Affinities between samples of a class, with local scaling."""
+    """Affinities A_ij between the samples of a class, with local scaling."""
     require_memory(
-        24 * len(X) ** 2,  # with products of scales, and affinities
+        24 * len(X) ** 2,  # distances, products of scales, and affinities
         f"The distances between {len(X)} samples of a class",
         "Use fewer samples of X.",
     )
     if n_neighbors is None or len(X) == 1:
         return np.ones((len(X), len(X)))
     squares = squareform(pdist(X, "sqeuclidean"))
-    k = int(min(n_neighbors, len(X) - 1))  # in position 0 is the sample itself
+    k = int(min(n_neighbors, len(X) - 1))  # position 0 is the sample itself
     scales = np.sqrt(np.partition(squares, k, axis=1)[:, k])
     products = np.outer(scales, scales)
-    # Where a scale is zero, the nearest samples are copies, at a distance of zero: they
-    # add nothing to the scatter, and other samples are infinitely far.
+    # If a scale is zero, the nearest samples are equal to the sample and contribute
+    # nothing to the scatter. All affinities are then set to zero.
     np.divide(squares, products, out=squares, where=products > 0)
     squares[products == 0] = np.inf
     return np.exp(-squares)

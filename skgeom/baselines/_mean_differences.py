@@ -1,4 +1,4 @@
-"""Projections by the differences between class means: supervised PCA and LOL."""
+"""Projections onto the differences between class means: supervised PCA and LOL."""
 
 from numbers import Integral
 
@@ -12,39 +12,41 @@ from skgeom.utils.linalg import fix_signs
 
 
 class SupervisedPCA(LinearProjection):
-    r"""Supervised principal component analysis, with the delta kernel of the labels.
+    r"""Supervised principal component analysis with the delta kernel of the labels.
 
-    The components are the leading eigenvectors of
+    The components are the leading eigenvectors of the matrix (algorithm 1 of [1]_)
 
     .. math::
 
-       X^\top H K_y H X = \sum_c n_c^2 (\bar x_c - \bar x) (\bar x_c - \bar x)^\top
+       X^\top H K_y H X = \sum_c n_c^2 (\bar x_c - \bar x) (\bar x_c - \bar x)^\top,
 
-    (algorithm 1 of [1]_, with samples in rows), where H centers the samples and
-    :math:`K_y` is one for samples of the same class and zero otherwise. The components
-    maximize the dependence on the labels, measured with the Hilbert-Schmidt
-    independence criterion. The right-hand side requires no matrix of the size of
-    :math:`K_y`.
+    where H centers the samples, :math:`K_y` is the delta kernel, which is 1 for two
+    samples of the same class and 0 otherwise, :math:`n_c` is the number of samples of
+    class c, :math:`\bar x_c` is their mean, and :math:`\bar x` is the mean of all
+    samples. The components maximize the Hilbert-Schmidt independence criterion between
+    the projected samples and the labels. The estimator computes the right-hand side,
+    which does not require the matrix :math:`K_y` of all pairs of samples.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components. There are at most ``n_classes - 1``, because the class
-        means lie in an affine subspace of this dimension. None keeps all components.
+        Number of components, at most ``n_classes - 1``: the class means lie in an
+        affine subspace of this dimension. None keeps all components.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The eigenvectors, orthonormal; the largest entry of each is positive.
+        The orthonormal eigenvectors. The entry of each eigenvector with the largest
+        absolute value is positive.
     eigenvalues_ : ndarray of shape (n_components,)
-        Eigenvalues of the components, in descending order; infinity if too large for
-        floating-point numbers.
+        Eigenvalues of the components, in descending order. Eigenvalues that exceed the
+        range of floating-point numbers are infinite.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X had names that are all strings.
+        Names of the features, if X is a data frame whose column names are all strings.
 
     See Also
     --------
@@ -54,8 +56,8 @@ class SupervisedPCA(LinearProjection):
 
     Notes
     -----
-    Eigenvectors beyond the first ``n_classes - 1`` are not computed: they are
-    arbitrary, because their eigenvalues are zero.
+    The eigenvectors after the first ``n_classes - 1`` are not computed: their
+    eigenvalues are zero, so they are arbitrary.
 
     References
     ----------
@@ -88,18 +90,18 @@ class SupervisedPCA(LinearProjection):
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,)
-            Class labels of the samples, of at least two classes.
+            Class labels of the samples. At least two classes are required.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, or if ``n_components``
-            exceeds the number of components.
+            If X or y is malformed, if there is only one class, or if ``n_components``
+            exceeds the number of directions in which the class means differ.
         """
         X, codes = self._validate(X, y)
         n_classes = len(self.classes_)
@@ -109,8 +111,8 @@ class SupervisedPCA(LinearProjection):
         if not 0 < n_components <= len(axes):
             raise ValueError(
                 f"n_components={self.n_components}, but the means of the {n_classes} "
-                f"classes differ in {len(axes)} directions only, and there are no "
-                "further components."
+                f"classes differ in {len(axes)} directions only. Use at most this "
+                "number of components."
             )
         self.components_ = fix_signs(axes[:n_components])
         with np.errstate(over="ignore"):
@@ -121,16 +123,18 @@ class SupervisedPCA(LinearProjection):
 class LOL(LinearProjection):
     r"""Linear optimal low-rank projection.
 
-    The components are an orthonormal basis of the differences between the class means
-    and the leading principal directions within the classes,
+    The components are the result of orthonormalizing the following vectors in this
+    order [1]_,
 
     .. math::
 
        [\delta_1, \dots, \delta_{C-1}, v_1, v_2, \dots], \qquad
-       \sum_i (x_i - \bar x_{y_i}) (x_i - \bar x_{y_i})^\top v_k = \lambda_k v_k
+       \sum_i (x_i - \bar x_{y_i}) (x_i - \bar x_{y_i})^\top v_k = \lambda_k v_k,
 
-    which are orthonormalized in this order [1]_. The number of samples may be smaller
-    than the number of features.
+    where :math:`\delta_k` are the differences between the means of the C classes,
+    :math:`\bar x_{y_i}` is the mean of the class of sample i, and :math:`v_k` are the
+    principal directions within the classes, in descending order of
+    :math:`\lambda_k`. The number of samples may be smaller than the number of features.
 
     Parameters
     ----------
@@ -140,7 +144,8 @@ class LOL(LinearProjection):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The components, orthonormal; the largest entry of each is positive.
+        The orthonormal components. The entry of each component with the largest
+        absolute value is positive.
     n_mean_directions_ : int
         Number of leading components that span differences between class means.
     classes_ : ndarray of shape (n_classes,)
@@ -148,19 +153,19 @@ class LOL(LinearProjection):
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X had names that are all strings.
+        Names of the features, if X is a data frame whose column names are all strings.
 
     See Also
     --------
-    SupervisedPCA : Differences between class means only.
+    SupervisedPCA : Uses only the differences between class means.
 
     Notes
     -----
-    The differences between the means are replaced by their principal directions, with
-    the classes weighted by counts. The principal directions have the same span, and the
-    last directions are omitted if ``n_components`` is smaller than their number.
-    Principal directions within the classes are omitted if they depend linearly on
-    earlier components.
+    The estimator replaces the differences between the means by their principal
+    directions, with the classes weighted by their numbers of samples. The span is the
+    same. If ``n_components`` is smaller than the number of these directions, the last
+    ones are omitted. Principal directions within the classes are omitted if they
+    depend linearly on earlier components.
 
     References
     ----------
@@ -193,18 +198,18 @@ class LOL(LinearProjection):
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,)
-            Class labels of the samples, of at least two classes.
+            Class labels of the samples. At least two classes are required.
 
         Returns
         -------
         self
-            This object, fitted.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, or if ``n_components``
-            exceeds the number of features or of directions in which X varies.
+            If X or y is malformed, if there is only one class, or if ``n_components``
+            exceeds the number of directions in which X varies.
         """
         X, codes = self._validate(X, y)
         n_classes = len(self.classes_)
@@ -222,8 +227,8 @@ class LOL(LinearProjection):
         if len(components) < self.n_components:
             raise ValueError(
                 f"n_components={self.n_components}, but the differences between the "
-                "class means and the variation within the classes span "
-                f"{len(components)} directions only."
+                "class means and the variation within the classes span only "
+                f"{len(components)} directions. Use at most this number of components."
             )
         self.components_ = fix_signs(components)
         self.n_mean_directions_ = min(len(between), self.n_components)
@@ -231,12 +236,12 @@ class LOL(LinearProjection):
 
 
 def _rounding(X, factor):
-    """Bound of the rounding error of sums of ``factor`` numbers of the size of X."""
+    """Bound of the rounding error of sums of ``factor`` entries of X."""
     return max(X.shape) * np.finfo(float).eps * factor * np.abs(X).max()
 
 
 def _orthonormalized(directions, n_directions):
-    """Orthonormal rows that span the first independent ones of some unit vectors."""
+    """Orthonormal rows from the first linearly independent unit vectors."""
     basis = np.empty((0, len(directions[0]) if len(directions) else 0))
     for direction in directions:
         for _ in range(2):  # twice, because the first pass leaves rounding errors

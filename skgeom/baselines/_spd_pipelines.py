@@ -1,4 +1,4 @@
-"""Pipelines that classify SPD matrices, built from pyriemann and scikit-learn."""
+"""Pipelines that classify SPD matrices with pyriemann and scikit-learn."""
 
 from numbers import Real
 
@@ -28,14 +28,14 @@ class SPDPipeline(Pipeline):
 
 
 class SPDSamples(TransformerMixin, BaseEstimator):
-    """First step of a pipeline: validate SPD matrices.
+    """Validate SPD matrices, as the first step of a pipeline.
 
     Parameters
     ----------
     name : str
         Name of the function that returned the pipeline, for error messages.
     embeds : bool, default=False
-        Whether complex matrices become their real embeddings.
+        Whether complex matrices are replaced by their real embeddings.
     """
 
     def __init__(self, name, embeds=False):
@@ -54,7 +54,7 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         return embedded(X) if self.embeds and self.is_complex_ else X
 
     def set_output(self, *, transform=None):
-        """Do nothing: a stack of matrices cannot be a data frame."""
+        """Do nothing, because a data frame cannot contain matrices."""
         return self
 
     def __sklearn_is_fitted__(self):
@@ -75,20 +75,20 @@ def _check_metric(metric, *functions):
 
 
 def mdrm(metric="riemann"):
-    """Minimum distance to the Riemannian mean of a class (MDRM).
+    """Create a classifier by minimum distance to the Riemannian mean (MDRM).
 
-    MDRM predicts the class with the nearest Riemannian mean [1]_.
+    MDRM predicts the class whose Riemannian mean is nearest to the matrix [1]_.
 
     Parameters
     ----------
     metric : str, default="riemann"
-        Name of the metric of the means and distances in pyriemann. ``"riemann"`` is the
-        affine-invariant metric.
+        Metric of the means and distances, a name that pyriemann accepts. ``"riemann"``
+        is the affine-invariant metric.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Validation of X, then pyriemann's ``MDM``.
+        A step that validates X and y, and pyriemann's ``MDM``.
 
     Raises
     ------
@@ -121,24 +121,27 @@ def mdrm(metric="riemann"):
 
 
 def tslda(metric="riemann", shrinkage="auto"):
-    """Linear discriminant analysis in the tangent space at the mean.
+    """Create a classifier by LDA in the tangent space at the mean (TSLDA).
+
+    TSLDA maps the matrices to the tangent space at their Riemannian mean, and applies
+    linear discriminant analysis to the tangent vectors [1]_.
 
     Parameters
     ----------
     metric : str, default="riemann"
-        Name of the metric of the mean and the tangent space in pyriemann. ``"riemann"``
-        is the affine-invariant metric.
+        Metric of the mean and the tangent space, a name that pyriemann accepts.
+        ``"riemann"`` is the affine-invariant metric.
     shrinkage : "auto", float or None, default="auto"
-        Shrinkage of the covariance within the classes: ``"auto"`` for the estimate of
-        Ledoit and Wolf, a number from 0 to 1, or None for no shrinkage. The tangent
-        space of n x n matrices has n (n + 1) / 2 dimensions. Shrinkage is necessary if
-        this number is similar to the number of samples, or larger.
+        Shrinkage of the within-class covariance. ``"auto"`` uses the estimate of Ledoit
+        and Wolf, a number from 0 to 1 is the shrinkage intensity, and None, as in
+        [1]_, uses no shrinkage. Use shrinkage unless there are many more samples than
+        the n (n + 1) / 2 dimensions of the tangent space of n x n matrices.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Validation of X, pyriemann's ``TangentSpace`` and
-        ``LinearDiscriminantAnalysis``. TSLDA in [1]_ uses no shrinkage.
+        A step that validates X and y, pyriemann's ``TangentSpace``, and
+        ``LinearDiscriminantAnalysis``.
 
     Raises
     ------

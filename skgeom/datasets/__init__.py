@@ -1,8 +1,8 @@
 """Data sets with the interface of scikit-learn: generators, and fetchers of real data.
 
-Fetchers look in the folder that the environment variable ``SKGEOM_DATA`` names, then in
-scikit-learn's data folder. Files that are in neither folder are
-downloaded if they have a public source.
+Fetchers read files from the folder in the environment variable ``SKGEOM_DATA``, or from
+scikit-learn's data folder. If a file is in neither folder, it is downloaded if it has a
+public source.
 """
 
 from skgeom.datasets._fetch_images import fetch_mnist, fetch_svhn

@@ -1,4 +1,4 @@
-"""Images of digits."""
+"""Fetchers of images of digits."""
 
 import numpy as np
 from scipy.io import loadmat
@@ -36,11 +36,12 @@ _SUBSETS = StrOptions({"all", "train", "test"})
 def fetch_mnist(
     *, subset="all", data_home=None, download_if_missing=True, return_X_y=False
 ):
-    """Fetch MNIST, 70,000 handwritten digits.
+    """Fetch MNIST, 70,000 images of handwritten digits.
 
-    The digits are read from a file ``mnist.npz`` in the folder SKGEOM_DATA, with arrays
-    ``X`` of 70000 x 28 x 28 bytes and ``y``. If the file is missing, the version
-    that Keras distributes is downloaded once.
+    The function reads the file ``mnist.npz`` in the folder of the environment variable
+    SKGEOM_DATA. The file contains the arrays ``X``, of shape (70000, 28, 28) and dtype
+    uint8, and ``y``, the digits. If the file is missing, the file that Keras
+    distributes is downloaded once.
 
     Parameters
     ----------
@@ -54,14 +55,16 @@ def fetch_mnist(
     digits : Bunch
         The attributes are
 
-        - ``data``, ndarray of shape (n_images, 784), uint8: intensities, row by row;
-        - ``images``, the same values, with shape (n_images, 28, 28);
+        - ``data``, ndarray of shape (n_images, 784), uint8: the intensities, row by
+          row;
+        - ``images``, ndarray of shape (n_images, 28, 28): the same values;
         - ``target``, ndarray of shape (n_images,), int: the digits;
-        - ``n_train``, the number of training images, which come first;
+        - ``n_train``, int: the number of training images, which precede the test
+          images;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
-        If ``return_X_y``.
+        If ``return_X_y=True``.
 
     Raises
     ------
@@ -107,13 +110,13 @@ def fetch_mnist(
     prefer_skip_nested_validation=True,
 )
 def fetch_svhn(*, subset="all", return_X_y=False):
-    """Fetch SVHN, 99,289 digits of house numbers in street views.
+    """Fetch SVHN, 99,289 images of the digits of house numbers.
 
-    The data are the cropped digits: a training set of 73,257 images and a test set of
-    26,032 images. They are read from the files ``train_32x32.mat`` and
-    ``test_32x32.mat`` in the folder SKGEOM_DATA. The source,
-    http://ufldl.stanford.edu/housenumbers/, does not offer https: download the files
-    manually (174 and 61 MiB).
+    The images are the cropped digits of SVHN: 73,257 training images and 26,032 test
+    images. The function reads the files ``train_32x32.mat`` and ``test_32x32.mat`` in
+    the folder of the environment variable SKGEOM_DATA. Download the files manually (174
+    and 61 MiB) from http://ufldl.stanford.edu/housenumbers/. The function does not
+    download them, because the source has no https address.
 
     Parameters
     ----------
@@ -126,14 +129,15 @@ def fetch_svhn(*, subset="all", return_X_y=False):
         The attributes are
 
         - ``data``, ndarray of shape (n_images, 1024), float32: the means of the three
-          colors, row by row;
-        - ``images``, the same values, with shape (n_images, 32, 32);
+          color channels, row by row;
+        - ``images``, ndarray of shape (n_images, 32, 32): the same values;
         - ``target``, ndarray of shape (n_images,), int: the digits 0 to 9;
-        - ``n_train``, the number of training images, which come first;
+        - ``n_train``, int: the number of training images, which precede the test
+          images;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
-        If ``return_X_y``.
+        If ``return_X_y=True``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Symmetric positive definite matrices from images, and brain signals."""
+"""Fetchers of SPD matrices from images and EEG, and of EEG signals."""
 
 from numbers import Integral
 
@@ -44,20 +44,21 @@ _SSVEP_NAMES = ["rest", "13 Hz", "17 Hz", "21 Hz"]
 def fetch_eth80(features="intensity", *, return_X_y=False):
     """Fetch ETH-80 as region covariance descriptors of 3,280 photographs.
 
-    There are 8 categories with 10 objects each, photographed from 41 views. The
-    descriptors equal the output of :class:`~skgeom.RegionCovariance` for images of 256
-    x 256 pixels.
+    ETH-80 contains photographs of 80 objects from 41 views [1]_. The objects belong to
+    8 categories of 10 objects. The descriptors are equal to the output of
+    :class:`~skgeom.RegionCovariance` for images of 256 x 256 pixels.
 
-    The descriptors are read from a file ``eth80_covariances.npz`` in the folder
-    SKGEOM_DATA, with the arrays ``cov5`` and ``cov9``, the descriptors of intensity and
-    color; ``y``, the category; ``object`` and ``view``. The file cannot be downloaded,
-    because the photographs are not published as one file.
+    The function reads the file ``eth80_covariances.npz`` in the folder of the
+    environment variable SKGEOM_DATA. The file contains the arrays ``cov5`` and ``cov9``
+    (the descriptors for ``features="intensity"`` and ``"color"``), ``y`` (the
+    category), ``object`` and ``view``. It cannot be downloaded, because the photographs
+    are not published as one file. Compute it from the photographs instead.
 
     Parameters
     ----------
     features : {"intensity", "color"}, default="intensity"
-        The features of :class:`~skgeom.RegionCovariance`: descriptors of size 5 x 5 or
-        9 x 9.
+        The parameter ``features`` of :class:`~skgeom.RegionCovariance`. The descriptors
+        have the size 5 x 5 for ``"intensity"``, and 9 x 9 for ``"color"``.
     {return_X_y}
 
     Returns
@@ -65,17 +66,19 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     objects : Bunch
         The attributes are
 
-        - ``data``, ndarray of shape (3280, n, n), float64, with n = 5 or 9;
+        - ``data``, ndarray of shape (3280, n, n), float64: the descriptors, with n = 5
+          or 9;
         - ``target``, ndarray of shape (3280,), int: the category, 0 to 7;
         - ``target_names``, list of str: the names of the categories;
-        - ``object``, ndarray of shape (3280,), int: the object within its category, 0
-          to 9;
-        - ``group``, the object among all 80 objects, 0 to 79;
-        - ``view``, ndarray of str: polar and azimuthal angle of the view;
+        - ``object``, ndarray of shape (3280,), int: the index of the object within its
+          category, 0 to 9;
+        - ``group``, ndarray of shape (3280,), int: the index of the object among all
+          objects, 0 to 79;
+        - ``view``, ndarray of str: the polar and azimuthal angles of the view;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
-        If ``return_X_y``.
+        If ``return_X_y=True``.
 
     Raises
     ------
@@ -106,7 +109,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     if path is None:
         raise OSError(
             f"{name} is not on this machine, and cannot be downloaded as one file. "
-            "Compute its arrays, which the docstring of fetch_eth80 names, by "
+            "Compute its arrays, which the docstring of fetch_eth80 names, with "
             f"skgeom.RegionCovariance from the photographs of {_ETH80_SOURCE}. "
             f"{put_into('the file')}"
         )
@@ -140,14 +143,15 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
 def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     """Fetch BCI competition IV 2a: covariances of EEG during imagined movements.
 
-    The subjects imagined four movements, in 288 trials on each of two days. Each matrix
-    is the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to 10-30
-    Hz.
+    The subjects imagined four movements in 288 trials on each of two days [1]_. Each
+    matrix is the covariance of 22 channels from 0.5 to 2.5 s after the cue, in signals
+    filtered from 10 to 30 Hz. The authors of [2]_ published the matrices.
 
-    The authors of [2]_ published the matrices. The covariances are read from a file
-    ``bci_iv_2a_s1_to_s4.npz`` in the folder SKGEOM_DATA, with the arrays ``cov_1``,
-    ``y_1`` and ``test_1`` for subject 1 and so on. This function cannot download the
-    file. Compute the covariances from the signals, which the package moabb downloads.
+    The function reads the file ``bci_iv_2a_s1_to_s4.npz`` in the folder of the
+    environment variable SKGEOM_DATA. The file contains the arrays ``cov_1``, ``y_1``
+    and ``test_1`` for subject 1, and so on for subjects 2 to 4. The function cannot
+    download the file. Compute the covariances from the signals, which the package moabb
+    downloads.
 
     Parameters
     ----------
@@ -160,15 +164,17 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     trials : Bunch
         The attributes are
 
-        - ``data``, ndarray of shape (576, 22, 22), float64: a matrix for each trial;
+        - ``data``, ndarray of shape (576, 22, 22), float64: the covariance of each
+          trial;
         - ``target``, ndarray of shape (576,), int: the movement, 0 to 3;
-        - ``target_names``, list of str: left hand, right hand, feet and tongue;
-        - ``test``, ndarray of shape (576,), bool: True for trials of the second day,
-          which are used for evaluation;
+        - ``target_names``, list of str: ``"left_hand"``, ``"right_hand"``, ``"feet"``
+          and ``"tongue"``;
+        - ``test``, ndarray of shape (576,), bool: True for the trials of the second
+          day, the test set of the competition;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
-        If ``return_X_y``.
+        If ``return_X_y=True``.
 
     Raises
     ------
@@ -218,13 +224,14 @@ def fetch_ssvep(*, return_X_y=False):
     """Fetch EEG signals of steady-state visual evoked potentials, 864 trials.
 
     Twelve subjects looked at a light that flickered at 13, 17 or 21 Hz, or at no
-    light, in trials of 5 s [1]_. The signals of eight occipital channels are not
-    filtered, from 0.5 s before to 5.5 s after the start of the trial.
+    light, in trials of 5 s [1]_. Each trial consists of the unfiltered signals of eight
+    occipital channels from 0.5 s before to 5.5 s after the start of the trial.
 
-    The signals are read from a file ``eeg_ssvep.npz`` in the folder SKGEOM_DATA, with
-    the arrays ``X``, ``y``, ``subject`` and ``session``, integers, ``scale``, the unit
-    of ``X``, and ``channels``, the names of the channels. The file cannot be
-    downloaded, because the recordings are not published as one file.
+    The function reads the file ``eeg_ssvep.npz`` in the folder of the environment
+    variable SKGEOM_DATA. The file contains the integer arrays ``X``, ``y``, ``subject``
+    and ``session``, the factor ``scale`` that converts ``X`` to signals, and the names
+    ``channels``. It cannot be downloaded, because the recordings are not published as
+    one file.
 
     Parameters
     ----------
@@ -235,18 +242,20 @@ def fetch_ssvep(*, return_X_y=False):
     trials : Bunch
         The attributes are
 
-        - ``data``, ndarray of shape (864, 8, 1536), float32: trials, channels, times;
-        - ``target``, ndarray of shape (864,), int: the frequency, 0 to 3;
-        - ``target_names``, list of str: rest, 13 Hz, 17 Hz and 21 Hz;
+        - ``data``, ndarray of shape (864, 8, 1536), float32: the signals, with the axes
+          trial, channel and time;
+        - ``target``, ndarray of shape (864,), int: the class, 0 to 3;
+        - ``target_names``, list of str: ``"rest"``, ``"13 Hz"``, ``"17 Hz"`` and ``"21
+          Hz"``;
         - ``subject``, ndarray of shape (864,), int: the subject, 1 to 12;
         - ``session``, ndarray of shape (864,), int: the recording, 0 to 26;
-        - ``channels``, list of str: names of the channels;
-        - ``sfreq``, float: samples per second, 256;
-        - ``tmin``, float: time of the first sample in seconds, -0.5;
+        - ``channels``, list of str: the names of the channels;
+        - ``sfreq``, float: the number of samples per second, 256;
+        - ``tmin``, float: the time of the first sample in seconds, -0.5;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
-        If ``return_X_y``.
+        If ``return_X_y=True``.
 
     Raises
     ------
@@ -254,9 +263,9 @@ def fetch_ssvep(*, return_X_y=False):
 
     Notes
     -----
-    In most recordings, the trials of rest precede all other trials, so slow changes of
-    the signals also separate rest from the frequencies. Trials of the three frequencies
-    alternate.
+    In most recordings, the trials of rest precede all other trials, so a classifier can
+    also use slow changes of the signals to distinguish rest from the frequencies. The
+    trials of the three frequencies alternate.
 
     References
     ----------
@@ -275,8 +284,8 @@ def fetch_ssvep(*, return_X_y=False):
     if path is None:
         raise OSError(
             f"{_SSVEP_NAME} is not on this machine, and cannot be downloaded as one "
-            "file. Cut the trials, as in the docstring of fetch_ssvep, from the "
-            "recordings of https://github.com/sylvchev/dataset-ssvep-exoskeleton. "
+            "file. Cut the trials, as described in the docstring of fetch_ssvep, from "
+            "the recordings of https://github.com/sylvchev/dataset-ssvep-exoskeleton. "
             f"{put_into('the file')}"
         )
     names = ["X", "y", "subject", "session", "scale", "channels"]

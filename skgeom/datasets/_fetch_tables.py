@@ -1,4 +1,4 @@
-"""Tables of medical data with two classes."""
+"""Fetchers of tables of medical data with two classes."""
 
 import io
 
@@ -22,13 +22,14 @@ _DOCS = {
 table : Bunch
     The attributes are
 
-    - ``data``, ndarray of shape (n_samples, n_features), float64;
+    - ``data``, ndarray of shape (n_samples, n_features), float64: the features;
     - ``target``, ndarray of shape (n_samples,), int: the classes, 0 and 1;
-    - ``feature_names`` and ``target_names``, lists of str;
+    - ``feature_names``, list of str: the names of the features;
+    - ``target_names``, list of str: the names of the classes;
     - ``DESCR``, a description.""",
     "tuple": """
 (data, target) : tuple
-    If ``return_X_y``.""",
+    If ``return_X_y=True``.""",
 }
 
 _HEART_URL = (
@@ -51,17 +52,18 @@ _PIMA_FEATURES = (
 @substitute_docs(**_DOCS)
 @validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
 def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
-    """Fetch the heart disease data of Cleveland, 303 patients.
+    """Fetch the Cleveland heart disease data of 303 patients.
 
-    The table has 13 attributes, some of which are codes. Six missing values are NaN:
-    four of ``ca`` and two of ``thal``. The classes are ``"absent"``, 0, and
-    ``"present"``, 1. Class 1 combines the diagnoses 1 to 4 of the source.
+    The table has 13 features. Some features are categories encoded as numbers. Six
+    missing values, four of ``ca`` and two of ``thal``, are NaN. Class 0 is
+    ``"absent"``, and class 1 is ``"present"``. Class 1 combines the diagnoses 1 to 4 of
+    the source.
 
-    The data are read from one of two files in the folder SKGEOM_DATA:
-    ``heart_cleveland.csv``, a table with a header and 15 columns (``feature_names``,
-    the diagnosis ``num`` from 0 to 4, and ``target``), or ``processed.cleveland.data``,
-    the file of the UCI machine learning repository. If both files are missing,
-    ``processed.cleveland.data`` is downloaded once.
+    The function reads one of two files in the folder of the environment variable
+    SKGEOM_DATA: ``heart_cleveland.csv``, a table with a header and 15 columns
+    (``feature_names``, the diagnosis ``num`` from 0 to 4, and ``target``), or
+    ``processed.cleveland.data``, the file of the UCI machine learning repository. If
+    both files are missing, ``processed.cleveland.data`` is downloaded once.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
             _HEART_FILE,
         )
     values = _read_table(path)[:, :14]
-    # NaN has more than one bit pattern, and would make the digest ambiguous.
+    # NaN has several bit patterns, which would change the digest.
     check_arrays([np.where(np.isnan(values), -1, values)], _HEART_ARRAYS, path)
     return _table(
         values[:, :13],
@@ -116,15 +118,15 @@ def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
 @substitute_docs(**_DOCS)
 @validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
 def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
-    """Fetch the diabetes data of Pima Indians, 768 women.
+    """Fetch the Pima Indians diabetes data of 768 women.
 
-    Zeros in ``glucose``, ``blood_pressure``, ``skin_thickness``, ``insulin`` and
-    ``bmi`` are missing values. Target 0 is ``"negative"``; target 1 is
-    ``"positive"`` (diabetes within five years).
+    The table has 8 features. Zeros in ``glucose``, ``blood_pressure``,
+    ``skin_thickness``, ``insulin`` and ``bmi`` are missing values. Class 0 is
+    ``"negative"``, and class 1 is ``"positive"`` (diabetes within five years).
 
-    The data are read from a file ``pima_diabetes.csv`` in the folder SKGEOM_DATA, a
-    table with a header and the columns ``feature_names`` and ``target``. If the file is
-    missing, the data are downloaded once from OpenML, data set 37.
+    The function reads the file ``pima_diabetes.csv`` in the folder of the environment
+    variable SKGEOM_DATA, a table with a header and the columns ``feature_names`` and
+    ``target``. If the file is missing, data set 37 of OpenML is downloaded once.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
 
 
 def _read_table(path):
-    """Numbers of a table in CSV or ARFF format without its header; "?" becomes NaN."""
+    """Numbers of a table in CSV or ARFF format without its header; "?" is NaN."""
     try:
         text = path.read_text(encoding="utf-8")
         text = text.replace("tested_negative", "0").replace("tested_positive", "1")

@@ -1,4 +1,4 @@
-"""Files of data sets: where they are, their downloads and their digests."""
+"""Files of data sets: paths, downloads and checksums."""
 
 import hashlib
 import os
@@ -7,27 +7,27 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
 
-DAMAGED = "the file is damaged or a different one. Replace or remove it."
+DAMAGED = "the file is damaged or a different file. Replace or remove it."
 
 FETCH_DOCS = {
     "data_home": """
 data_home : str, path-like or None, default=None
-    Folder of downloads, which are stored in its subfolder ``skgeom/``. None for
-    :func:`sklearn.datasets.get_data_home`.""",
+    Folder of downloaded files, which are stored in its subfolder ``skgeom/``. None uses
+    the folder that :func:`sklearn.datasets.get_data_home` returns.""",
     "download_if_missing": """
 download_if_missing : bool, default=True
-    Whether to download files that are not on this machine. If False, missing files
-    raise an error.""",
+    Whether to download missing files. If False, a missing file raises an error.""",
     "return_X_y": """
 return_X_y : bool, default=False
     Whether to return ``(data, target)`` instead of a Bunch.""",
     "subset": """
 subset : {"all", "train", "test"}, default="all"
-    The images to return, in their usual order: training images come first.""",
+    The images to return. With ``"all"``, the training images precede the test
+    images.""",
     "OSError": """
 OSError
     If a file is missing and cannot or may not be downloaded, or if its contents are
-    wrong. The message names the file, its source and the remedy.""",
+    not the expected data. The message names the file, its source and the remedy.""",
 }
 
 FETCH_CONSTRAINTS = {
@@ -38,7 +38,7 @@ FETCH_CONSTRAINTS = {
 
 
 def local_file(name):
-    """Path of a file in the folder SKGEOM_DATA, or None."""
+    """Path of a file in the folder SKGEOM_DATA, or None if there is no such file."""
     folder = os.environ.get("SKGEOM_DATA")
     path = Path(folder, name) if folder else None
     return path if path and path.is_file() else None
@@ -54,9 +54,10 @@ def put_into(contents):
 
 
 def downloaded_file(url, contents, data_home, download_if_missing, sha256=None):
-    """Path of a file that scikit-learn downloads once and keeps in ``data_home``.
+    """Path of a file in ``data_home``, downloaded by scikit-learn if it is missing.
 
-    ``contents`` describes for messages which file the user can put into SKGEOM_DATA.
+    ``contents`` describes, for messages, the file that the user can put into the folder
+    SKGEOM_DATA.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def downloaded_file(url, contents, data_home, download_if_missing, sha256=None):
 def array_digest(*arrays):
     """SHA-256 of the dtypes, shapes and values of arrays.
 
-    It does not depend on the file format, nor on the byte order or memory layout.
+    The digest does not depend on the file format, the byte order or the memory layout.
     """
     digest = hashlib.sha256()
     for array in arrays:
@@ -109,12 +110,12 @@ def _check_digest(found, sha256, what):
 
 
 def read_npz(path, names):
-    """The named arrays of an npz file, without unpickling; errors name the file."""
+    """The named arrays of an npz file, read without pickle. Errors name the file."""
     with open(path, "rb") as file:
         try:
             with np.load(file) as data:
                 return [data[name] for name in names]
-        except Exception as error:  # damaged files raise errors of a dozen kinds
+        except Exception as error:  # damaged files raise many types of errors
             raise OSError(
                 f"{path} cannot be read as an npz file with the arrays "
                 f"{', '.join(names)} ({error}): {DAMAGED}"

@@ -1,4 +1,4 @@
-"""Synthetic classes of Gaussian samples, and of SPD matrices."""
+"""Generators of Gaussian classes and of classes of SPD matrices."""
 
 from numbers import Integral, Real
 
@@ -40,27 +40,27 @@ def make_gaussian_classes(
         The means and covariances of the classes, such as the result of
         :func:`sqfa_toy_statistics`. Covariances may be singular.
     n_per_class : int, default=100
-        Number of samples of each class; the counts in ``statistics`` have no effect.
+        Number of samples of each class. The counts in ``statistics`` have no effect.
     shuffle : bool, default=True
-        Whether the samples are in random order, or sorted by class.
+        Whether to shuffle the samples. If False, they are sorted by class.
     random_state : int, RandomState instance or None, default=None
-        Seed of the samples.
+        Seed of the samples and their order.
 
     Returns
     -------
     X : ndarray of shape (n_classes * n_per_class, n_features), float64
         The samples.
     y : ndarray of shape (n_classes * n_per_class,)
-        Class labels, from ``statistics.classes``.
+        The class labels, which are elements of ``statistics.classes``.
 
     Raises
     ------
     ValueError
-        If ``statistics`` has second moments only.
+        If ``statistics`` contains only second moments.
 
     See Also
     --------
-    sqfa_toy_statistics : Toy problems.
+    sqfa_toy_statistics : Statistics of toy problems.
 
     Examples
     --------
@@ -72,8 +72,8 @@ def make_gaussian_classes(
     """
     if statistics.means is None:
         raise ValueError(
-            "statistics must have means and covariances to draw samples from, got "
-            "second moments only."
+            "statistics must contain means and covariances, but contains only "
+            "second moments."
         )
     rng = check_random_state(random_state)
     n_classes = len(statistics.classes)
@@ -86,7 +86,7 @@ def make_gaussian_classes(
 
 
 def _factor(covariance):
-    """A matrix L with L L' = covariance, which may be singular."""
+    """A matrix L with L L' = covariance. The covariance may be singular."""
     try:
         return np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:
@@ -95,12 +95,13 @@ def _factor(covariance):
 
 
 def _rotation(degrees):
+    """Matrix of a rotation in the plane."""
     angle = np.deg2rad(degrees)
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
 def _rotated_covariance(variances, degrees):
-    """Covariance with given variances along two axes that are rotated by an angle."""
+    """Covariance with the given variances along two rotated axes."""
     rotation = _rotation(degrees)
     return (rotation * variances) @ rotation.T
 
@@ -150,35 +151,41 @@ _TOYS = {
 
 @validate_params({"name": [StrOptions(set(_TOYS))]}, prefer_skip_nested_validation=True)
 def sqfa_toy_statistics(name):
-    """Return the statistics of a toy problem of supervised quadratic feature analysis.
+    r"""Return the class statistics of a toy problem for SQFA.
 
-    Each problem shows which class differences determine the filters of a method, with
-    two filters or, for ``"lda"``, one filter. :func:`make_gaussian_classes` draws
-    samples with these statistics.
+    Each problem demonstrates which differences between the classes determine the
+    filters of a method. Learn one filter for ``"lda"``, and two filters for all other
+    problems. Set the parameter ``regularization`` of the estimator to the value of
+    :math:`\sigma^2` below. :func:`make_gaussian_classes` draws samples with these
+    statistics.
 
     Parameters
     ----------
     name : {"covariances", "means", "distances", "lda"}
         Name of the problem:
 
-        - ``"covariances"``, 3 classes in 6 axes [1]_: the covariances differ strongly
-          in axes 1-2, which :class:`~skgeom.SQFA` selects; the means differ slightly in
-          axes 3-4, which LDA selects; axes 5-6 have the largest variance and are
-          selected by PCA. The paper uses sigma^2 = 0.002.
-        - ``"means"``, 3 classes in 4 axes [1]_: the means differ in axes 1-2, which
-          SQFA selects, and the second moments differ more in axes 3-4, which
-          :class:`~skgeom.SecondMomentSQFA` selects. Use sigma^2 = 0.001.
-        - ``"distances"``, 3 centered classes in 4 axes [2]_: the orientations differ
-          more in axes 1-2, which have a small variance, than in axes 3-4, which have a
-          large variance. The distance determines the selected axes. Use sigma^2 =
-          0.001.
-        - ``"lda"``, 4 classes with the same covariance in two dimensions: the filter
-          that separates all pairs differs from the filter of LDA. Use sigma^2 = 0.001.
+        - ``"covariances"``: 3 classes with 6 features [1]_. The covariances differ
+          strongly in features 0 and 1, which :class:`~skgeom.SQFA` selects. The means
+          differ slightly in features 2 and 3, which LDA selects. Features 4 and 5 have
+          the largest variance, and PCA selects them. Use :math:`\sigma^2 = 0.002`,
+          as in the paper.
+        - ``"means"``: 3 classes with 4 features [1]_. The means differ in features 0
+          and 1, which SQFA selects. The second moments differ more in features 2 and 3,
+          which :class:`~skgeom.SecondMomentSQFA` selects. Use :math:`\sigma^2 =
+          0.001`.
+        - ``"distances"``: 3 classes with 4 features and zero means [2]_. The
+          orientations of the covariances differ more in features 0 and 1, which have a
+          small variance, than in features 2 and 3, which have a large variance. The
+          distance between classes determines which features SQFA selects. Use
+          :math:`\sigma^2 = 0.001`.
+        - ``"lda"``: 4 classes with 2 features and equal covariances. The filter that
+          separates all pairs of classes differs from the filter of LDA. Use
+          :math:`\sigma^2 = 0.001`.
 
     Returns
     -------
     ClassStatistics
-        Means and covariances of the classes 0, 1, ..., in float64, with equal counts.
+        Means and covariances of the classes 0, 1, ..., with equal counts.
 
     Raises
     ------
@@ -188,8 +195,8 @@ def sqfa_toy_statistics(name):
     References
     ----------
     .. [1] D. Herrera-Esposito and J. Burge, "Supervised Quadratic Feature Analysis:
-       Information Geometry for Dimensionality Reduction", 2025: figures 2 and 3.
-    .. [2] The first version of [1]_: figure 7.
+       Information Geometry for Dimensionality Reduction", 2025, figures 2 and 3.
+    .. [2] The first version of [1]_, figure 7.
 
     Examples
     --------
@@ -208,7 +215,7 @@ def sqfa_toy_statistics(name):
     return ClassStatistics(range(n_classes), [100] * n_classes, means, covariances)
 
 
-# For each class, its set of eigenvalues and its set of eigenvectors.
+# For each of the four classes, the indices of its eigenvalues and of its eigenvectors.
 _SYN = {
     "SynI": ((0, 0, 1, 1), (0, 1, 0, 1)),
     "SynII": ((0, 1, 2, 3), (0, 0, 0, 0)),
@@ -235,46 +242,48 @@ def make_syn_spd(
     shuffle=True,
     random_state=None,
 ):
-    r"""Make SynI or SynII, four classes of 10 x 10 SPD matrices.
+    r"""Make SynI or SynII, two data sets with four classes of 10 x 10 SPD matrices.
 
-    Each matrix is :math:`\sum_j \lambda_j u_j u_j^\top` with the eigenvalues and
-    eigenvectors of its class plus noise (section 6.1 of [1]_). There are four sets of
-    eigenvalues, for j = 1, ..., 10,
+    Each matrix is :math:`\sum_j \lambda_j u_j u_j^\top`, where :math:`\lambda_j` and
+    :math:`u_j` are the eigenvalues and eigenvectors of its class plus noise (section
+    6.1 of [1]_). There are four sets of eigenvalues,
 
     .. math::
 
-       13 - j, \quad 1 + 100 e^{-j/2}, \quad 13 - j/2, \quad 1/j ,
+       13 - j, \quad 1 + 100 e^{-j/2}, \quad 13 - j/2, \quad 1/j
+       \qquad (j = 1, \dots, 10),
 
-    each divided by its mean, and two sets of eigenvectors, random orthonormal bases.
-    The classes of SynI combine the first two sets of eigenvalues with the two bases.
-    Each class of SynII has a different set of eigenvalues, and all classes share the
-    first basis.
+    each divided by its mean, and two sets of eigenvectors, which are random orthonormal
+    bases. The four classes of SynI are the combinations of the first two sets of
+    eigenvalues with the two bases. The four classes of SynII have different eigenvalues
+    and share the first basis.
 
     Parameters
     ----------
     name : {"SynI", "SynII"}, default="SynI"
         Name of the data set.
     n_per_class : int, default=250
-        Number of matrices of each class. Each call draws new bases, so make the
-        matrices for training, validation and testing in one call, and split them.
+        Number of matrices of each class. Each call draws new bases. To obtain training
+        and test matrices with the same bases, call the function once and split the
+        result.
     eigenvalue_noise : float, default=0.1
-        Uniform noise of at most this size is added to the eigenvalues. It must be at
-        most 0.1, for which the smallest eigenvalue is still positive.
+        Largest absolute value of the uniform noise that is added to the eigenvalues. It
+        must be at most 0.1, so that the matrices remain positive definite.
     eigenvector_noise : float, default=0.3
-        Gaussian noise with this standard deviation is added to the entries of the
-        eigenvectors, which are then made orthonormal from first to last.
+        Standard deviation of the Gaussian noise that is added to the entries of the
+        eigenvectors. The eigenvectors are then orthonormalized in their order.
     shuffle : bool, default=True
-        Whether the matrices are in random order, or sorted by class.
+        Whether to shuffle the matrices. If False, they are sorted by class.
     random_state : int, RandomState instance or None, default=None
-        Seed of the bases and the noise.
+        Seed of the bases, the noise and the order.
 
     Returns
     -------
     X : ndarray of shape (4 * n_per_class, 10, 10), float64
         The matrices.
     y : ndarray of shape (4 * n_per_class,), int
-        Classes of the matrices, 0 to 3. In SynI, ``y // 2`` is the set of eigenvalues
-        and ``y % 2`` the basis.
+        Class labels of the matrices, 0 to 3. In SynI, ``y // 2`` is the index of the
+        set of eigenvalues, and ``y % 2`` the index of the basis.
 
     Raises
     ------
@@ -338,16 +347,16 @@ def make_spd_classes(
     random_state=None,
     return_means=False,
 ):
-    r"""Make classes of SPD matrices that scatter around their means isotropically.
+    r"""Make classes of SPD matrices with an isotropic distribution around their means.
 
-    The mean of each class is :math:`M = \exp(S)` with a random symmetric S of norm
-    ``separation``, and the matrices of the class are
+    The mean of each class is :math:`M = \exp(S)`, where S is a random symmetric matrix
+    with the Frobenius norm ``separation``. The matrices of the class are
 
-    .. math:: X = M^{1/2} \exp(V) M^{1/2}
+    .. math:: X = M^{1/2} \exp(V) M^{1/2},
 
-    with a symmetric V whose distribution is Gaussian and isotropic. The
-    affine-invariant distance from X to M is the norm of V. The distribution is
-    symmetric about M, so M is its Riemannian mean.
+    where V is a symmetric matrix with an isotropic Gaussian distribution. The
+    affine-invariant distance from X to M is the Frobenius norm of V. The distribution
+    of X is symmetric about M, so M is its Riemannian mean.
 
     Parameters
     ----------
@@ -361,23 +370,24 @@ def make_spd_classes(
         Affine-invariant distance of the mean of each class from the identity.
     dispersion : float, default=1.0
         Root mean square of the affine-invariant distance from a matrix to the mean of
-        its class. Condition numbers grow exponentially with both distances: they reach
-        about 1e8 at a separation of 10 and a dispersion of 3.
+        its class. Condition numbers grow exponentially with ``separation`` and
+        ``dispersion``. For example, they reach about 1e8 for a separation of 10 and a
+        dispersion of 3.
     shuffle : bool, default=True
-        Whether the matrices are in random order, or sorted by class.
+        Whether to shuffle the matrices. If False, they are sorted by class.
     random_state : int, RandomState instance or None, default=None
-        Seed of the means and the matrices.
+        Seed of the means, the matrices and their order.
     return_means : bool, default=False
-        Whether to return the means as well.
+        Whether to return the class means as well.
 
     Returns
     -------
     X : ndarray of shape (n_classes * n_per_class, n_features, n_features), float64
         The matrices.
     y : ndarray of shape (n_classes * n_per_class,), int
-        Classes of the matrices, counted from 0.
+        Class labels of the matrices, 0, 1, ...
     means : ndarray of shape (n_classes, n_features, n_features), float64
-        The means of the classes; only if ``return_means``.
+        The means M of the classes. Returned only if ``return_means=True``.
 
     Raises
     ------
@@ -411,12 +421,16 @@ def make_spd_classes(
 
 
 def _symmetric(matrices):
-    """Symmetric parts; of standard normal entries, normal in an orthonormal basis."""
+    """Symmetric parts of matrices.
+
+    If the entries are standard normal, the coordinates of the symmetric part in an
+    orthonormal basis of the symmetric matrices are standard normal.
+    """
     return (matrices + matrices.mT) / 2
 
 
 def _gram_schmidt(matrices):
-    """The columns of matrices, (..., n, m), made orthonormal from first to last."""
+    """Matrices (..., n, m) whose columns are orthonormalized from first to last."""
     q, r = np.linalg.qr(matrices)
     signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
     return q * signs[..., None, :]

@@ -1,4 +1,4 @@
-"""Naturalistic videos of moving surfaces, for the estimation of speed."""
+"""Generator of naturalistic videos of surfaces that move at different speeds."""
 
 from numbers import Integral, Real
 
@@ -12,28 +12,28 @@ from skgeom._region_covariance import LUMA
 from skgeom.datasets._generators import balanced_labels
 from skgeom.utils.validation import check_array, real_array
 
-# The stimuli and the model of the eye in the papers; none of the numbers is tuned.
-_SIZE = 60  # of the aperture in pixels, one degree of the visual field
-_STRIDE = 2  # pixels that are averaged into one of the video
+# The stimuli and the model of the eye in the papers. None of the numbers is tuned.
+_SIZE = 60  # of the aperture in pixels, which is one degree of the visual field
+_STRIDE = 2  # number of pixels that are averaged into one pixel of the video
 _N_FRAMES = 15
 _DURATION = 0.25  # seconds
 _SEMISATURATION = 0.045  # c50 squared, of divisive normalization
 
-# Light spreads in the eye and the cones by a Gaussian with this standard deviation in
-# pixels, which are minutes of arc here. It also interpolates between pixels.
+# Standard deviation of the Gaussian spread of light in the eye and the cones, in
+# pixels, which are minutes of arc. The Gaussian also interpolates between pixels.
 _BLUR = 0.8
 # The response to a flash is a gamma function of this order and time constant (in
-# seconds), cut off after _TAIL time constants, which leaves out 0.2 % of it.
+# seconds). It is truncated after _TAIL time constants, which omits 0.2 % of it.
 _ORDER, _TIME_CONSTANT, _TAIL = 4, 0.01, 12
 
 
 def _frame_times():
-    """Times of the frames, in seconds from the middle of the video."""
+    """Times of the frames in seconds, relative to the middle of the video."""
     return (np.arange(_N_FRAMES) - (_N_FRAMES - 1) / 2) * (_DURATION / _N_FRAMES)
 
 
 def _reach(speeds):
-    """Pixels of a surface that are needed on either side of the aperture."""
+    """Number of pixels of a surface that are required on each side of the aperture."""
     seconds = _frame_times().max() + _TAIL * _TIME_CONSTANT
     return int(np.ceil(np.abs(speeds).max() * _SIZE * seconds + 5 * _BLUR))
 
@@ -41,15 +41,17 @@ def _reach(speeds):
 def _videos_of_profiles(speed, reach):
     """Matrix that maps a row of a surface to the video of its motion.
 
-    Its shape is (15 * 30, 60 + 2 * reach), and each of its rows has the sum 1. The
-    receptors see pixel j of a surface with velocity v at time t through the kernel
+    Its shape is (15 * 30, 60 + 2 * reach), and each of its rows sums to 1. The
+    contribution of pixel j of a surface with velocity v to the response at the position
+    x and the time t is
 
         K(x - j - v t) = sum over s of  h(s) G(x - j - v (t - s)),
 
-    with the Gaussian spread of light G, and h the response to a flash s ago.
+    where G is the Gaussian spread of light, and h(s) the response to a flash at the
+    time s before.
     """
     velocity = speed * _SIZE
-    # Steps in which the surface moves by less than half of the blur.
+    # Time steps in which the surface moves by less than half of the blur.
     step = min(_TIME_CONSTANT / 5, 0.5 * _BLUR / max(abs(velocity), 1e-9))
     n_steps = int(np.ceil(_TAIL * _TIME_CONSTANT / step))
     past = (np.arange(n_steps) + 0.5) * (_TAIL * _TIME_CONSTANT / n_steps)
@@ -59,7 +61,7 @@ def _videos_of_profiles(speed, reach):
     shifts = velocity * (_frame_times()[:, None] - past)
     distances = offsets[:, None] - shifts[:, None, :]
     kernels = np.exp(-((distances / _BLUR) ** 2) / 2) @ weights
-    # Row x has the kernel at x - j for the pixels j = -reach, ..., 59 + reach.
+    # Row x contains the kernel at x - j for the pixels j = -reach, ..., 59 + reach.
     rows = sliding_window_view(kernels, _SIZE + 2 * reach, axis=1)[:, :_SIZE, ::-1]
     rows = rows.reshape(_N_FRAMES, _SIZE // _STRIDE, _STRIDE, -1).mean(axis=2)
     rows /= rows.sum(axis=-1, keepdims=True)
@@ -67,9 +69,9 @@ def _videos_of_profiles(speed, reach):
 
 
 def _luminances(images, gamma, border, width):
-    """List of luminances, (height, width), of the images without their borders.
+    """List of luminances (height, width) of the images without their borders.
 
-    ``width`` is the smallest width that must be left.
+    ``width`` is the smallest accepted width without the borders.
     """
     if images is None:
         images = load_sample_images().images
@@ -78,27 +80,29 @@ def _luminances(images, gamma, border, width):
     for k, image in enumerate(images):
         intensities = _checked_intensities(image, f"images[{k}]", least)
         rows, columns = (slice(border, size - border) for size in intensities.shape)
-        # Contrast has no unit, so the scale is free; powers of numbers up to 1 are
-        # finite.
+        # The scale has no effect on contrast. Powers of numbers up to 1 are finite.
         scaled = intensities / (intensities.max() or 1)
         luminances.append(scaled[rows, columns] ** gamma)
     if not luminances:
-        raise ValueError("images must hold at least one image, got none.")
+        raise ValueError("images must contain at least one image, got none.")
     if not any(np.ptp(luminance) for luminance in luminances):
         raise ValueError(
-            "images must have contrast, but each image has one intensity inside its "
-            "borders. Use photographs, or decrease border."
+            "images must have contrast, but the intensity of each image is constant "
+            "inside its borders. Use photographs, or decrease border."
         )
     return luminances
 
 
 def _checked_intensities(image, name, least):
-    """Intensities of one image, (height, width) in float64, at least of some size."""
+    """Validated intensities (height, width) of one image, in float64.
+
+    ``least`` is the smallest accepted (height, width).
+    """
     image = np.asarray(image)
     if image.ndim < 2 or (image.ndim == 2 and image.shape[1] == 3):
         raise ValueError(
-            f"images must be a list of images, or an array of them, but {name} has "
-            f"shape {image.shape}: put a single image into a list, [image]."
+            f"images must be a list or an array of images, but {name} has shape "
+            f"{image.shape}. Pass a single image as a list, [image]."
         )
     if image.ndim == 3 and image.shape[-1] == 3:
         image = image @ LUMA
@@ -110,19 +114,19 @@ def _checked_intensities(image, name, least):
     if image.shape[0] < least[0] or image.shape[1] < least[1]:
         raise ValueError(
             f"{name} must be at least {least[0]} pixels high and {least[1]} wide for "
-            f"these speeds, with its borders, got {image.shape[0]} x {image.shape[1]}: "
-            "use larger images or lower speeds, or decrease border."
+            f"these speeds and border, got {image.shape[0]} x {image.shape[1]}. "
+            "Use larger images or lower speeds, or decrease border."
         )
     image = check_array(image, dtype=np.float64, input_name=name)
     if image.min() < 0:
         raise ValueError(
-            f"{name} must have no negative intensity, got {image.min():.4g}."
+            f"{name} must not have negative intensities, got {image.min():.4g}."
         )
     return image
 
 
 def _random_profiles(luminances, image_id, width, rng):
-    """Vertical means of random patches as high as the aperture, one per row."""
+    """Vertical means of random patches of the height of the aperture, one per row."""
     profiles = np.empty((len(image_id), width))
     tops = rng.uniform(size=len(image_id))
     lefts = rng.uniform(size=len(image_id))
@@ -138,7 +142,7 @@ def _random_profiles(luminances, image_id, width, rng):
 
 
 def _normalized_contrast(videos):
-    """Contrast of videos divided by sqrt(norm^2 + constant), in place."""
+    """Contrasts of videos, divided by sqrt(norm^2 + constant). In place."""
     means = videos.mean(axis=1, keepdims=True)
     videos -= means
     np.divide(videos, means, out=videos, where=means > 0)
@@ -174,33 +178,33 @@ def make_speed_videos(
     r"""Make naturalistic videos of surfaces that move at different speeds.
 
     Each video shows a random patch of a photograph that moves horizontally behind an
-    aperture of 60 x 60 pixels, one degree of the visual field. It has 15 frames in 250
-    ms and is filtered by a model of the receptors of the eye (appendix E.1 of [1]_,
-    after [2]_). The classes are the speeds. The class means are nearly zero, and the
-    class covariances differ.
+    aperture of 60 x 60 pixels, which is one degree of the visual field. The video has
+    15 frames in 250 ms and is filtered by a model of the receptors of the eye (appendix
+    E.1 of [1]_, following [2]_). The classes are the speeds. The class means are nearly
+    zero, and the class covariances differ.
 
     Parameters
     ----------
     images : array-like of shape (n_images, height, width), list or None, default=None
-        Photographs, as intensities of at least 0 in any unit: an array, or a list of
-        arrays of shape (height, width), or (height, width, 3) for RGB, which is
-        converted to luma. None for the two photographs of
-        :func:`sklearn.datasets.load_sample_images`, which requires Pillow. Two
-        photographs suffice for a first test, not for experiments.
+        Photographs with nonnegative intensities in any unit: an array, or a list of
+        arrays of shape (height, width) or (height, width, 3). RGB images are converted
+        to luma. None uses the two photographs of
+        :func:`sklearn.datasets.load_sample_images`, which requires Pillow. Use more
+        photographs for experiments.
     speeds : array-like of shape (n_speeds,) or None, default=None
-        Speeds in degrees per second, positive to the right. None for the 41 speeds from
-        -6 to 6 in steps of 0.3.
+        Speeds in degrees per second. Positive speeds are to the right. None uses the 41
+        speeds from -6 to 6 in steps of 0.3.
     n_per_speed : int, default=100
-        Number of videos of each speed, each of a random patch. The paper uses 500 for
-        training and 300 for testing.
+        Number of videos of each speed. Each video shows a new random patch. The paper
+        uses 500 videos for training and 300 for testing.
     gamma : float, default=2.2
-        Exponent that converts intensities to luminances: about 2.2 for photographs in
-        the usual encoding, 1 for intensities that are proportional to luminance.
+        Exponent that converts intensities to luminances. Use 2.2 for photographs in the
+        usual encoding (sRGB), and 1 for intensities that are proportional to luminance.
     border : int, default=6
-        Number of pixels to remove at each side of the photographs, which often have a
+        Number of pixels to remove on each side of the photographs, which often have a
         dark border.
     shuffle : bool, default=True
-        Whether the videos are in random order, or sorted by speed.
+        Whether to shuffle the videos. If False, they are sorted by speed.
     random_state : int, RandomState instance or None, default=None
         Seed of the patches and the order.
     return_X_y : bool, default=False
@@ -213,51 +217,54 @@ def make_speed_videos(
 
         - ``data``, ndarray of shape (n_speeds * n_per_speed, 450), float64: the videos,
           frame by frame;
-        - ``videos``, the same values, with shape (..., 15, 30), time by space;
+        - ``videos``, ndarray of shape (n_speeds * n_per_speed, 15, 30): the same
+          values, with the axes time and space;
         - ``target``, ndarray of int: the class k of each video, whose speed is
           ``speeds[k]``;
-        - ``speeds``, ndarray of shape (n_speeds,): the speeds, in degrees per second;
-        - ``image_id``, ndarray of int: the image of each video; use it as groups for
-          splits;
+        - ``speeds``, ndarray of shape (n_speeds,): the speeds in degrees per second;
+        - ``image_id``, ndarray of int: the index of the image of each video;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
-        If ``return_X_y``.
+        If ``return_X_y=True``.
 
     Raises
     ------
     TypeError
         If ``speeds`` does not contain real numbers.
     ValueError
-        If an image is too small for the speeds (6 degrees per second need 60 x 240
-        pixels without the borders) or has a negative intensity; if no image has
-        contrast; or if ``speeds`` is not a finite vector of distinct numbers.
+        If an image is too small for the speeds (a speed of 6 degrees per second
+        requires 60 x 240 pixels without the borders), if an image has a negative
+        intensity, if no image has contrast, or if ``speeds`` is not a finite vector of
+        distinct numbers.
 
     Notes
     -----
-    Patches of one photograph are similar, and can overlap. To test generalization, make
-    the videos for training and testing from different images, or split them by
-    ``image_id``.
+    Patches of the same photograph are similar and can overlap. To test generalization,
+    make the videos for training and testing from different images, or split them with
+    ``image_id`` as groups.
 
     In the model of the eye, light spreads by a Gaussian G with a standard deviation of
-    0.8 minutes of arc, and photoreceptors respond to a flash by
-    :math:`h(s) \propto s^3 e^{-s / 10\,\mathrm{ms}}`. The response to a surface with
-    luminance L and velocity v is therefore
+    0.8 minutes of arc. The response of photoreceptors at the time s after a flash is
+    :math:`h(s) \propto s^3 e^{-s / 10\,\mathrm{ms}}`. The response at the position x
+    and the time t to a surface with the velocity v is therefore
 
     .. math::
 
        r(x, t) = \sum_j \bar L(j) \int h(s)\, G(x - j - v (t - s))\, ds ,
 
-    where :math:`\bar L` is the mean over the height of the aperture. The surface moves
-    before the video begins. The paper names the filters but not their parameters, which
-    are chosen here. Pairs of pixels are averaged, so a video has 30 x 15 numbers. The
-    numbers are converted to contrasts :math:`c = (r - \bar r) / \bar r` and divided by
+    where :math:`\bar L(j)` is the luminance of column j of the surface, averaged over
+    the height of the aperture. The surface already moves before the video begins. The
+    paper names the filters but not their parameters; the values above are specific to
+    this function. Pairs of adjacent pixels are averaged, so a video has 15 x 30
+    numbers. The numbers are converted to contrasts :math:`c = (r - \bar r) / \bar r`,
+    where :math:`\bar r` is the mean of the video, and divided by
     :math:`\sqrt{\|c\|^2 + 450 \cdot 0.045}`.
 
     Videos without noise are easy to classify: the accuracy of quadratic discriminant
     analysis on eight principal components is 99 %. To compare methods, add Gaussian
-    noise of variance 0.001 to the responses of filters of unit norm. The paper models
-    the noise of neurons in this way.
+    noise of variance 0.001 to the outputs of filters of unit norm, the model of
+    neuronal noise in the paper.
 
     References
     ----------

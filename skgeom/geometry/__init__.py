@@ -1,13 +1,14 @@
 """Pure functions on stacks of symmetric positive definite matrices, (..., n, n).
 
-All functions except means broadcast over the leading axes. All functions except
-functions of Gaussians also accept complex Hermitian matrices. This package does not
-import estimators.
+All functions except :func:`mean_affine_invariant` broadcast over the leading axes. All
+functions except the functions of Gaussians also accept complex Hermitian matrices.
 
-For arrays of PyTorch, CuPy, JAX or a different library with the array API standard, the
-functions return arrays of the same library on the same device, and support gradients if
-the library does. :func:`distance_fisher_rao` and the functions of geodesics compute
-with NumPy and copy their results to the device.
+For arrays of PyTorch, CuPy, JAX or another library with the array API standard, the
+functions return arrays of the same library on the same device. The results can be
+differentiated if the library supports automatic differentiation.
+:func:`distance_fisher_rao`, :func:`geodesic_fisher_rao` and the exponential and
+logarithm maps are exceptions: they compute with NumPy, copy the result to the device,
+and cannot be differentiated.
 """
 
 from skgeom.geometry._affine_invariant import mean_affine_invariant

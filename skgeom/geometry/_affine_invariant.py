@@ -1,4 +1,4 @@
-"""The affine-invariant geometry: logarithms seen from other matrices, and the mean."""
+"""Affine-invariant geometry: logarithms of whitened matrices, and the mean."""
 
 from math import prod
 
@@ -22,14 +22,15 @@ from skgeom.utils.validation import (
     warn_user,
 )
 
-# Operations of a batch, n^3 for each pair, from which on two threads are worth it;
-# benchmarks/bench_lvq.py times such batches.
+# Number of operations of a batch, n^3 for each pair of matrices, above which two
+# threads are faster than one (benchmarks/bench_lvq.py).
 _PARALLEL = 500_000
 
-# The mean is found if the mean logarithm there is this small. With 1e-6 the
-# mean takes a fifth less time. Means of 200 matrices need fewer than 20 steps unless
-# rounding hides the last digits: ten steps without progress end these, after a tenth of
-# the time of 200 steps and equally near (benchmarks/bench_constants.py).
+# The iteration stops when the norm of the mean logarithm is at most this tolerance.
+# With 1e-6 the mean takes a fifth less time. Means of 200 matrices require fewer than
+# 20 steps, unless rounding prevents convergence. The iteration then stops after ten
+# steps without progress: this takes a tenth of the time of 200 steps, and the mean is
+# equally accurate (benchmarks/bench_constants.py).
 _TOLERANCE = 1e-10
 _MAX_STEPS, _MOST_LOST = 200, 10
 
@@ -40,21 +41,27 @@ def inverse_factors(matrices):
 
 
 def log_eigenvalues(matrices, inverses):
-    """Logarithms of the generalized eigenvalues, (..., n), by inverse factors."""
+    """Logarithms of the eigenvalues, (..., n), of the matrices L^-1 X L^-'.
+
+    ``inverses`` are the inverse Cholesky factors L^-1.
+    """
     xp = namespace(matrices)
     eigenvalues = xp.linalg.eigvalsh(inverses @ matrices @ adjoint(inverses))
     return xp.log(_kept_positive(eigenvalues))
 
 
 def log_spectra(matrices, inverses):
-    """The same with the eigenvectors, (..., n, n), of the whitened matrices."""
+    """Like ``log_eigenvalues``, and the eigenvectors (..., n, n)."""
     xp = namespace(matrices)
     eigenvalues, vectors = xp.linalg.eigh(inverses @ matrices @ adjoint(inverses))
     return xp.log(_kept_positive(eigenvalues)), vectors
 
 
 def threaded_log_spectra(matrices, inverses):
-    """``log_spectra`` of samples (n, k, k) for whitenings (M, k, k), (M, n, ...)."""
+    """``log_spectra`` of all pairs of n samples and M inverse factors, by two threads.
+
+    The results have the shapes (M, n, k) and (M, n, k, k).
+    """
     inverses, half = inverses[:, None, ...], -(-matrices.shape[0] // 2)
     operations = prod(inverses.shape) * matrices.shape[-1] * matrices.shape[0]
     if operations < _PARALLEL or namespace(matrices) is not np:
@@ -67,9 +74,11 @@ def threaded_log_spectra(matrices, inverses):
 
 
 def mean_logarithm(logarithms, vectors, weights):
-    """Sum over n samples of weights (M, n) times their logarithms, (M, k, k).
+    """Weighted sums of the logarithms of n matrices, (M, k, k), for weights (M, n).
 
-    With the eigenvectors of all samples side by side, the sum is one matrix product.
+    ``logarithms`` (M, n, k) and ``vectors`` (M, n, k, k) are the results of
+    ``log_spectra``. With the eigenvectors side by side in one (k, n k) matrix, each sum
+    is one matrix product.
     """
     xp, (n_bases, n_samples, size, _) = namespace(vectors), vectors.shape
     columns = xp.permute_dims(vectors, (0, 2, 1, 3))
@@ -79,32 +88,33 @@ def mean_logarithm(logarithms, vectors, weights):
 
 
 def from_spectrum(vectors, diagonals):
-    """The matrices ``V @ diag(d) @ V.T``."""
+    """The matrices ``V @ diag(d) @ V.conj().T``."""
     return (vectors * diagonals[..., None, :]) @ adjoint(vectors)
 
 
 @float64_arrays("matrices", complex_allowed=True)
 def mean_affine_invariant(matrices, weights=None):
-    r"""Riemannian mean of SPD matrices, for the affine-invariant metric.
+    r"""Compute the mean of SPD matrices for the affine-invariant metric.
 
-    The mean is the matrix M that minimizes :math:`\sum_i w_i \, d_{AI}^2(X_i, M)`. The
-    mean of the logarithms at M is zero [1]_:
+    The mean is the matrix M that minimizes :math:`\sum_i w_i \, d_{AI}^2(X_i, M)`,
+    where :math:`d_{AI}` is the affine-invariant distance. M is the solution of [1]_
 
-    .. math:: \sum_i w_i \log(M^{-1/2} X_i M^{-1/2}) = 0
+    .. math:: \sum_i w_i \log(M^{-1/2} X_i M^{-1/2}) = 0 .
 
     Parameters
     ----------
     matrices : array-like of shape (n_matrices, n, n)
         Symmetric, or complex Hermitian, positive definite matrices.
     weights : array-like of shape (n_matrices,), default=None
-        Nonnegative weights; only their ratios matter. None weights all matrices
-        equally.
+        Nonnegative weights :math:`w_i`. A common factor has no effect. None weights all
+        matrices equally.
 
     Returns
     -------
     ndarray of shape (n, n)
-        The mean M. The norm of the mean logarithm at M is at most 1e-10, unless
-        rounding or the limit of 200 steps ends the iteration earlier.
+        The mean M. The norm of the left-hand side of the equation, for weights that sum
+        to 1, is at most 1e-10, unless rounding or the limit of 200 steps stops the
+        iteration earlier.
 
     Raises
     ------
@@ -116,9 +126,9 @@ def mean_affine_invariant(matrices, weights=None):
     Warns
     -----
     ConvergenceWarning
-        If the mean is inaccurate, because the iteration did not converge or rounding
-        errors exceed eigenvalues: matrices are nearly singular, or differ by too many
-        powers of ten.
+        If the mean is inaccurate, because matrices are nearly singular or differ by too
+        many powers of ten. The iteration then does not converge, or rounding errors
+        exceed the smallest eigenvalues.
 
     References
     ----------
@@ -136,7 +146,7 @@ def mean_affine_invariant(matrices, weights=None):
     """
     if matrices.ndim != 3 or matrices.shape[0] == 0:
         raise ValueError(
-            "matrices must be a stack of shape (n_matrices, n, n), of at least one "
+            "matrices must be a stack of shape (n_matrices, n, n) with at least one "
             f"matrix, got shape {tuple(matrices.shape)}."
         )
     check_symmetric(matrices, "matrices")
@@ -146,27 +156,32 @@ def mean_affine_invariant(matrices, weights=None):
         weights = astype(weights, real_part(matrices).dtype)
         if weights.shape != (matrices.shape[0],):
             raise ValueError(
-                f"weights must hold one number for each of the {matrices.shape[0]} "
+                f"weights must contain one number for each of the {matrices.shape[0]} "
                 f"matrices, got shape {tuple(weights.shape)}."
             )
         values = to_numpy(weights)
         if not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
             raise ValueError(
-                "weights must be finite and not negative, and one of them positive, "
-                f"got {values}."
+                "weights must be finite and nonnegative, and at least one weight must "
+                f"be positive, got {values}."
             )
         weights = weights / float(values.max())  # sums may overflow
     return affine_invariant_mean(matrices, weights)
 
 
 def affine_invariant_mean(matrices, weights):
-    """:func:`mean_affine_invariant` of matrices that are known to be SPD.
+    """:func:`mean_affine_invariant` without validation.
 
-    A step along the mean logarithm has the inverse curvature along the last step
-    (Barzilai and Borwein), or after a step that lost, the length that bounds of the
-    curvature allow: it is at most the mean of ``h coth(h)``, for halves h of the ranges
-    of the logarithms [1]_. In coordinates of the factor F of the mean F F', a step of
-    direction U diag(t) U' multiplies F by U exp(t / 2), so nothing is factored again.
+    The iteration starts at the arithmetic mean. Let the current mean be M = F F', and
+    let U diag(t) U' be the mean of the logarithms of the whitened matrices
+    F^-1 X F^-'. A step of length a replaces F by F U exp(a diag(t) / 2), so no matrix
+    is factorized again.
+
+    The step length is the inverse of the curvature along the last step (Barzilai and
+    Borwein). It is 2 / (1 + b) after a step that did not decrease the norm of the mean
+    logarithm, and min(4 / (1 + b), 1) in the first step. The upper bound b of the
+    curvature is the mean of h coth(h), where h is half of the range of the logarithms
+    of the eigenvalues of a whitened matrix [1]_.
 
     References
     ----------
@@ -180,8 +195,8 @@ def affine_invariant_mean(matrices, weights):
     mean = xp.sum(weights[:, None, None] * matrices, axis=0) / xp.sum(weights)
     factor = cholesky_factors(mean[None, ...])
     inverse, smallest = xp.linalg.inv(factor), np.inf
-    step = direction = None  # of the step before
-    n_lost = 0  # steps in a row without a smaller gradient
+    step = direction = None  # of the last step
+    n_lost = 0  # successive steps that did not decrease the norm of the gradient
     for _ in range(_MAX_STEPS):
         logarithms, vectors = threaded_log_spectra(matrices, inverse)
         gradient = mean_logarithm(logarithms, vectors, proportions)
@@ -211,12 +226,13 @@ def affine_invariant_mean(matrices, weights):
 
 
 def _warn_of_rounding(residual, widest, precision):
-    """Warn if the mean logarithm is not near zero, or is one of hidden eigenvalues.
+    """Warn if the iteration did not converge, or rounding errors exceed eigenvalues.
 
-    It is near zero if it has a third of the digits. An eigenvalue is hidden if it is
-    within a factor of two of the smallest that rounding leaves.
+    ``residual`` is the norm of the mean logarithm, which must be at most the cube root
+    of the relative ``precision``. ``widest`` is the largest range of the logarithms of
+    the eigenvalues of a whitened matrix.
     """
-    # As large a ratio of eigenvalues is what ``_kept_positive`` leaves.
+    # ``_kept_positive`` limits the ratio of eigenvalues to 1 / precision.
     if widest > -np.log(2 * precision):
         reason = "compared with the mean, a matrix has a condition number of at least "
         reason += f"{np.exp(widest):.0e}, which rounding hides"
@@ -226,14 +242,17 @@ def _warn_of_rounding(residual, widest, precision):
         return
     warn_user(
         f"The affine-invariant mean is inaccurate: {reason}. The matrices are nearly "
-        "singular, or differ by too many powers of ten. Add 0.001 of the mean diagonal "
-        "entry times the identity to each, or estimate covariances with shrinkage.",
+        "singular, or differ by too many powers of ten. Add 0.001 of its mean diagonal "
+        "entry to the diagonal of each matrix, or estimate covariances with shrinkage.",
         ConvergenceWarning,
     )
 
 
 def _kept_positive(eigenvalues):
-    # Rounding can hide an eigenvalue this small, and even make it negative.
+    """Eigenvalues, raised to at least the rounding error of the largest eigenvalue.
+
+    Rounding can make smaller eigenvalues negative.
+    """
     xp = namespace(eigenvalues)
     floor = xp.finfo(eigenvalues.dtype).eps * eigenvalues[..., -1:]
     return xp.maximum(eigenvalues, floor)

@@ -14,14 +14,16 @@ from skgeom.utils.validation import (
 
 @float64_arrays("a", "b", complex_allowed=True)
 def distance_affine_invariant(a, b, *, squared=False):
-    r"""Affine-invariant Riemannian distance between SPD matrices.
+    r"""Compute the affine-invariant Riemannian distance between SPD matrices.
 
-    .. math:: d_{AI}(A, B) = \sqrt{\textstyle\sum_k \log^2 \lambda_k(A, B)}
+    The distance is (equation 4 of [1]_)
 
-    with the generalized eigenvalues :math:`\lambda_k` of the pair: equation 4 of [1]_.
-    The distance is invariant under :math:`A, B \to G A G^\top, G B G^\top` and under
-    the inversion of both matrices. The Fisher-Rao distance between Gaussians of equal
-    mean is :math:`d_{AI} / \sqrt 2`.
+    .. math:: d_{AI}(A, B) = \sqrt{\textstyle\sum_k \log^2 \lambda_k(A, B)},
+
+    where :math:`\lambda_k` are the generalized eigenvalues of the pair (A, B). The
+    distance is invariant under :math:`A, B \to G A G^\top, G B G^\top` for invertible G
+    and under the inversion of both matrices. The Fisher-Rao distance between Gaussians
+    of equal mean with the covariances A and B is :math:`d_{AI}(A, B) / \sqrt 2`.
 
     Parameters
     ----------
@@ -40,8 +42,8 @@ def distance_affine_invariant(a, b, *, squared=False):
     Raises
     ------
     ValueError
-        If a matrix is not finite, not symmetric or not positive definite; the message
-        names the matrix.
+        If a matrix is not finite, not symmetric or not positive definite, or if the
+        sizes of the matrices differ. The message names the argument.
 
     References
     ----------
@@ -59,7 +61,8 @@ def distance_affine_invariant(a, b, *, squared=False):
     check_symmetric(b, "b")
     check_same_order(a, "a", b, "b")
     # The singular values of L_b^-1 L_a are the square roots of the generalized
-    # eigenvalues. Without squaring, ill-conditioned matrices keep twice as many digits.
+    # eigenvalues. For ill-conditioned matrices, they have twice as many accurate digits
+    # as the eigenvalues of a product.
     xp = namespace(a)
     quotient = xp.linalg.solve(cholesky(b, "b"), cholesky(a, "a"))
     distance = 4 * _sum_of_squared_logs(quotient)
@@ -70,14 +73,18 @@ def distance_affine_invariant(a, b, *, squared=False):
 def calvo_oller_embedding(means, covariances):
     r"""Embed m-dimensional Gaussians into the SPD matrices of order m + 1.
 
+    The embedding maps the Gaussian with the mean :math:`\mu` and the covariance
+    :math:`\Sigma` to
+
     .. math::
 
        \Omega = \begin{bmatrix}
        \Sigma + \mu \mu^\top & \mu \\ \mu^\top & 1
-       \end{bmatrix}
+       \end{bmatrix} .
 
-    The embedding is equation 5 of [1]_, after [2]_. An affine map :math:`z \to G z + t`
-    of the variable acts on :math:`\Omega` as a congruence.
+    The embedding is due to [2]_ and is equation 5 of [1]_. An affine map :math:`z \to
+    G z + t` of the variable changes :math:`\Omega` to :math:`H \Omega H^\top`, where H
+    depends only on G and t.
 
     Parameters
     ----------
@@ -89,13 +96,13 @@ def calvo_oller_embedding(means, covariances):
     Returns
     -------
     ndarray of shape (..., m + 1, m + 1)
-        The embedded Gaussians.
+        The matrices :math:`\Omega`.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, or if a covariance is not finite or not symmetric;
-        the message names the argument.
+        If the shapes do not match, if a value is not finite, or if a covariance is not
+        symmetric. The message names the argument.
 
     References
     ----------
@@ -121,13 +128,17 @@ def calvo_oller_embedding(means, covariances):
 def distance_calvo_oller(
     means_a, covariances_a, means_b, covariances_b, *, squared=False
 ):
-    r"""Calvo-Oller lower bound of the Fisher-Rao distance between Gaussians.
+    r"""Compute the Calvo-Oller lower bound of the Fisher-Rao distance.
 
-    .. math:: d(a, b) = d_{AI}(\Omega_a, \Omega_b) / \sqrt 2 \le d_{FR}(a, b)
+    The Calvo-Oller distance between two Gaussians a and b is [1]_
 
-    with the embedding :math:`\Omega` of :func:`calvo_oller_embedding` [1]_. The bound
-    is a distance. It is invariant under affine maps of the variable, and equals the
-    Fisher-Rao distance if the means are equal.
+    .. math:: d(a, b) = d_{AI}(\Omega_a, \Omega_b) / \sqrt 2 \le d_{FR}(a, b),
+
+    where :math:`d_{AI}` is the affine-invariant distance,
+    :math:`\Omega` the embedding of :func:`calvo_oller_embedding`, and :math:`d_{FR}`
+    the Fisher-Rao distance. The lower bound is itself a distance. It is invariant under
+    affine maps of the variable, and equals the Fisher-Rao distance if the means are
+    equal.
 
     Parameters
     ----------
@@ -150,8 +161,8 @@ def distance_calvo_oller(
     Raises
     ------
     ValueError
-        If the shapes do not match, or if a covariance is not finite, not symmetric or
-        not positive definite; the message names the argument.
+        If the shapes do not match, if a value is not finite, or if a covariance is not
+        symmetric or not positive definite. The message names the argument.
 
     References
     ----------
@@ -161,8 +172,9 @@ def distance_calvo_oller(
 
     Examples
     --------
-    Two Gaussians of equal mean and variances 1 and e^2; the Fisher-Rao distance is
-    the difference of the logarithms of their standard deviations, times sqrt(2):
+    Two Gaussians have equal means and the variances 1 and e^2. Their Fisher-Rao
+    distance is sqrt(2) times the difference of the logarithms of their standard
+    deviations:
 
     >>> import numpy as np
     >>> from skgeom.geometry import distance_calvo_oller
@@ -173,9 +185,10 @@ def distance_calvo_oller(
     check_gaussians(means_a, "means_a", covariances_a, "covariances_a")
     check_gaussians(means_b, "means_b", covariances_b, "covariances_b")
     check_dimensions(means_a, means_b)
-    # An affine map takes the first Gaussian to the standard one, whose embedding is the
-    # identity. So means that are large compared with the standard deviations cost no
-    # digits. The embedding of the second has the factor [[L_a^-1 L_b, offset], [0, 1]].
+    # An affine map transforms the first Gaussian to the standard Gaussian, whose
+    # embedding is the identity. Means that are large compared with the standard
+    # deviations then cause no loss of precision. The embedding of the second Gaussian
+    # has the factor [[L_a^-1 L_b, offset], [0, 1]].
     factor = cholesky(covariances_a, "covariances_a")
     xp = namespace(factor)
     offset = xp.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
@@ -205,6 +218,10 @@ def _border(matrices, column, row):
 
 
 def check_gaussians(means, name_means, covariances, name_covariances):
+    """Raise ValueError unless means and covariances are finite and their shapes match.
+
+    The covariances must also be symmetric.
+    """
     check_symmetric(covariances, name_covariances)
     if means.ndim == 0 or means.shape[-1] != covariances.shape[-1]:
         raise ValueError(

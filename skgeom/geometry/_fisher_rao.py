@@ -18,7 +18,7 @@ from skgeom.utils.validation import check_finite, cholesky, float64_arrays, warn
 
 
 def _cast_outward(result, arguments):
-    """Distances in float32, with bounds that are rounded outward."""
+    """Distances in float32: lower bounds rounded down, and upper bounds rounded up."""
     cast = result.astype(np.float32)
     if arguments.get("return_bounds", False):
         _, lower, upper = cast
@@ -48,10 +48,11 @@ def distance_fisher_rao(
     tol=1e-8,
     return_bounds=False,
 ):
-    r"""Fisher-Rao distance between Gaussians.
+    r"""Compute the Fisher-Rao distance between Gaussians.
 
-    The distance is the length of the shortest path of Gaussians between two Gaussians,
-    in the Fisher information metric,
+    The Fisher-Rao distance is the length of the shortest path between two Gaussians on
+    the manifold of Gaussians with mean :math:`\mu` and covariance :math:`\Sigma`, with
+    the Fisher information metric
 
     .. math::
 
@@ -59,10 +60,11 @@ def distance_fisher_rao(
        + \tfrac 1 2 \operatorname{tr} \left( (\Sigma^{-1} d\Sigma)^2 \right).
 
     The distance is invariant under affine maps of the variable. It has no closed form
-    and is computed numerically: the manifold of Gaussians is a quotient of a symmetric
-    space [1]_, and Newton's method minimizes the distance between two fibres. The
-    function always computes with NumPy, copies the result to the device of the
-    arguments, and does not support gradients.
+    and is computed by Newton's method: the manifold of Gaussians is a quotient of a
+    symmetric space [1]_, so each Gaussian corresponds to a set of points of that space,
+    its fibre. The method minimizes the distance between points of the two fibres. The
+    function computes with NumPy, copies the result to the device of the arguments, and
+    does not support automatic differentiation.
 
     Parameters
     ----------
@@ -78,35 +80,36 @@ def distance_fisher_rao(
         Largest accepted error of a distance: absolute for distances up to 1, relative
         for larger distances.
     return_bounds : bool, default=False
-        Whether to return bounds of the distances as well.
+        Whether to return lower and upper bounds of the distances as well.
 
     Returns
     -------
     ndarray of shape (...) or (3, ...)
-        The distances, a scalar for two single Gaussians; with ``return_bounds``, the
-        distances, their lower and their upper bounds.
+        The distances; a scalar for two single Gaussians. With ``return_bounds=True``,
+        the distances, the lower bounds and the upper bounds.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, if a covariance is not finite, not symmetric or not
-        positive definite, if two Gaussians are too far apart for floating-point
-        numbers, or if ``tol`` is not a positive number; the message names the argument.
+        If the shapes do not match, if a value is not finite, if a covariance is not
+        symmetric or not positive definite, if two Gaussians are too far apart for
+        floating-point numbers, or if ``tol`` is not a positive number. The message
+        names the argument.
 
     Warns
     -----
     ConvergenceWarning
-        If the error of a distance may exceed ``tol``. Rounding alone limits the
-        accuracy to about 1e-12 at a distance of 10, 1e-9 at 20 and 1e-6 at 30, and to
-        the condition number of the correlations times 1e-15. Beyond 11.7 the result is
-        an upper bound: the length of a path that may not be the shortest path. Its
-        error is estimated by the difference from the lower bound.
+        If the error of a distance may exceed ``tol``. The error due to rounding is
+        about 1e-12 at a distance of 10, 1e-9 at 20 and 1e-6 at 30, and at least about
+        1e-15 times the condition number of the correlation matrices. Beyond a distance
+        of 11.7, the result is the length of a path that may not be the shortest, and
+        its error is estimated by the difference from the lower bound.
 
     See Also
     --------
     distance_calvo_oller : Lower bound, which equals the distance if the means are
         equal.
-    distance_fisher_rao_diagonal : Distance in the manifold of Gaussians with
+    distance_fisher_rao_diagonal : Distance on the manifold of Gaussians with
         independent variables.
     distance_fisher_rao_equal_covariance : Closed form for equal covariances.
 
@@ -116,22 +119,24 @@ def distance_fisher_rao(
     of three lower bounds:
 
     - the Calvo-Oller distance [2]_;
-    - the distance of the marginals along
-      :math:`(\Sigma_a + \Sigma_b)^{-1} (\mu_b - \mu_a)`, which is larger than the
-      Calvo-Oller distance for distant means;
-    - up to a distance of 11.7, the length of the computed geodesic, minus a bound of
-      the distance from its end to the second Gaussian. The difference between upper and
-      lower bound is then about 1e-7 in most cases and 1e-5 close to 11.7.
+    - the Fisher-Rao distance between the two Gaussians projected onto the vector
+      :math:`(\Sigma_a + \Sigma_b)^{-1} (\mu_b - \mu_a)`. For distant means, it is
+      larger than the Calvo-Oller distance;
+    - up to a distance of 11.7, the length of the computed geodesic minus a bound of the
+      distance from its end to the second Gaussian. The difference between the upper
+      bound and this bound is about 1e-7 in most cases, and 1e-5 close to a distance of
+      11.7.
 
     Both bounds include an allowance for rounding. The first two lower bounds are
-    theorems. The third bound assumes that every geodesic of at most this length is a
-    shortest path. Numerical searches support the assumption: the largest sectional
-    curvature is 2/7, which implies the assumption up to a length of 5.87, and the first
-    conjugate points are at 11.7496 in two to six dimensions.
+    theorems. The third lower bound assumes that every geodesic of length up to 11.7 is
+    a shortest path. This is not proved, but two numerical results support it: the
+    largest sectional curvature found is 2/7, which implies the assumption up to a
+    length of 5.87, and the first conjugate points found are at 11.7496 in two to six
+    dimensions.
 
-    Gaussians that are farther apart can be joined by several geodesics. The function
-    returns the length of the shortest geodesic found from two initializations at each
-    Gaussian. A shorter geodesic may exist, and only the first two lower bounds hold.
+    Several geodesics can connect two Gaussians at a distance above 11.7. The function
+    then returns the length of the shortest geodesic found from four initializations. A
+    shorter geodesic may exist, and only the first two lower bounds hold.
 
     References
     ----------
@@ -169,12 +174,12 @@ def distance_fisher_rao(
     ]
     results = np.concatenate(results, axis=-1).reshape(4, *bound.shape)
     distances, lower, upper, errors = results
-    # The search brackets the distance of the Gaussians in normal form. Those given may
-    # be other ones, by the rounding of the Cholesky factors: it widens both sides.
+    # The bounds hold for the Gaussians in normal form. The normal form contains the
+    # rounding errors of the Cholesky factors, so both bounds are widened.
     rounding = _rounding_of_factors(covariances_a) + _rounding_of_factors(covariances_b)
     lower = np.clip(np.maximum(lower, bound) - rounding, 0, distances)
     upper, errors = upper + rounding, errors + rounding
-    # Beyond the injectivity radius only the two bounds limit the error.
+    # Beyond the injectivity radius, only the bounds limit the error.
     errors = np.minimum(errors, distances - lower + rounding)
     unproven = (distances > INJECTIVITY_RADIUS) & (m > 1)
     _warn_of_errors(distances, errors, unproven, tol)
@@ -183,10 +188,11 @@ def distance_fisher_rao(
 
 @float64_arrays("means_a", "variances_a", "means_b", "variances_b")
 def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
-    r"""Fisher-Rao distance between Gaussians with independent variables.
+    r"""Compute the Fisher-Rao distance between Gaussians with independent variables.
 
     The distance is the length of the shortest path of Gaussians with diagonal
-    covariances,
+    covariances. The Gaussians of each variable form a hyperbolic plane, and the squared
+    distances in the planes add up [1]_:
 
     .. math::
 
@@ -194,11 +200,14 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
        \frac{(\mu_{ak} - \mu_{bk})^2 / 2 + (\sigma_{ak} - \sigma_{bk})^2}
        {4 \sigma_{ak} \sigma_{bk}}},
 
-    because each variable spans a hyperbolic plane, and the squared distances in the
-    planes add up [1]_. In one dimension, the result equals :func:`distance_fisher_rao`.
-    In more dimensions, it is an upper bound of :func:`distance_fisher_rao`, because
-    paths of Gaussians with dependent variables can be shorter; the two are equal if the
-    means differ in at most one variable.
+    where :math:`\mu_{ak}` and :math:`\sigma_{ak}` are the mean and the standard
+    deviation of variable k of the first Gaussian, and :math:`\mu_{bk}` and
+    :math:`\sigma_{bk}` of the second Gaussian.
+
+    In one dimension, the result equals :func:`distance_fisher_rao`. In more dimensions,
+    it is an upper bound of :func:`distance_fisher_rao`, because paths of Gaussians with
+    dependent variables can be shorter. Both distances are equal if the means differ in
+    at most one variable.
 
     Parameters
     ----------
@@ -220,7 +229,7 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
     ------
     ValueError
         If the shapes do not match, if a mean or a variance is not finite, or if a
-        variance is not positive; the message names the argument.
+        variance is not positive. The message names the argument.
 
     References
     ----------
@@ -245,12 +254,14 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
 
 @float64_arrays("means_a", "means_b", "covariances")
 def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
-    r"""Fisher-Rao distance between Gaussians with equal covariances.
+    r"""Compute the Fisher-Rao distance between Gaussians with equal covariances.
 
-    .. math:: d = \sqrt 2 \operatorname{arcosh} (1 + M^2 / 4)
+    The distance has the closed form
 
-    with the Mahalanobis distance M between the means. The covariances along the
-    shortest path differ from the covariance of its ends.
+    .. math:: d = \sqrt 2 \operatorname{arcosh} (1 + M^2 / 4),
+
+    where M is the Mahalanobis distance between the means. Along the shortest path, the
+    covariance is not constant.
 
     Parameters
     ----------
@@ -269,8 +280,8 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
     Raises
     ------
     ValueError
-        If the shapes do not match, or if a covariance is not finite, not symmetric or
-        not positive definite; the message names the argument.
+        If the shapes do not match, if a value is not finite, or if a covariance is not
+        symmetric or not positive definite. The message names the argument.
 
     Examples
     --------
@@ -285,22 +296,23 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
     factor = cholesky(covariances, "covariances")
     xp, root = namespace(factor), sqrt(8)
     offsets = xp.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
-    # arcosh(1 + M^2 / 4) is 2 arsinh(M / sqrt(8)), which is accurate for small M too.
+    # arcosh(1 + M^2 / 4) = 2 arsinh(M / sqrt(8)), which is accurate for small M too.
     return xp.asinh(xp.linalg.vector_norm(offsets, axis=-1) / root) * root
 
 
 def normal_form(means_a, covariances_a, means_b, covariances_b):
     """Mean and standard deviations of the second Gaussian after an affine map.
 
-    The map takes the first Gaussian to the standard one, and makes the covariance of
-    the second diagonal. The linear part of its inverse is returned, too.
+    The map transforms the first Gaussian to the standard Gaussian, and the covariance
+    of the second Gaussian to a diagonal matrix. The linear part of the inverse map is
+    returned as well.
     """
     factor = cholesky(covariances_a, "covariances_a")
     quotient = np.linalg.solve(factor, cholesky(covariances_b, "covariances_b"))
     offsets = np.linalg.solve(factor, (means_b - means_a)[..., None])
     rotations, scales, _ = np.linalg.svd(quotient)
     offsets, scales = np.broadcast_arrays((rotations.mT @ offsets)[..., 0], scales)
-    # The entries of the matrices to come have this size. Their squares must not
+    # The matrices on the fibres have entries of this size, whose squares must not
     # overflow.
     extent = np.abs(offsets) * np.maximum(1, 1 / scales)
     extent = (1 + extent) ** 2 * np.maximum(scales, 1 / scales)
@@ -316,15 +328,15 @@ def normal_form(means_a, covariances_a, means_b, covariances_b):
 
 
 def _rounding_of_factors(covariances):
-    """Rounding error of distances that is due to the factors of covariances.
+    """Rounding error of distances due to the Cholesky factors of covariances.
 
-    A Cholesky factor is exact for a matrix that differs from the given one by rounding,
-    relative to the standard deviations. In the metric at the Gaussian itself, this
-    difference is larger by the condition number of the correlations (J. Demmel, "On
-    floating point errors in Cholesky", LAPACK working note 14, 1989).
+    The computed factor is the exact factor of a slightly different covariance. The
+    relative difference of the covariances is about the rounding error times the
+    condition number of the correlation matrix (J. Demmel, "On floating point errors in
+    Cholesky", LAPACK working note 14, 1989).
     """
     deviations = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
-    # One division after the other: a product of standard deviations could overflow.
+    # Two divisions: the product of two standard deviations could overflow.
     correlations = covariances / deviations[..., None, :] / deviations[..., :, None]
     eigenvalues = np.linalg.eigvalsh(correlations)
     smallest = np.maximum(eigenvalues[..., 0], EPS)
@@ -332,20 +344,20 @@ def _rounding_of_factors(covariances):
 
 
 def _distance_in_planes(offsets, sigmas_a, sigmas_b):
-    """Distances of univariate Gaussians: sqrt(2) times hyperbolic distances."""
+    """Fisher-Rao distances of univariate Gaussians, scaled hyperbolic distances."""
     xp, root = namespace(offsets), sqrt(8)
-    # One division after the other: a product of standard deviations could overflow.
+    # Two divisions: the product of two standard deviations could overflow.
     offsets = offsets / xp.sqrt(sigmas_a) / xp.sqrt(sigmas_b)
     ratios = xp.sqrt(sigmas_b / sigmas_a)
     return xp.asinh(xp.hypot(offsets / root, (ratios - 1 / ratios) / 2)) * root
 
 
 def _marginal_bound(offsets, scales):
-    """Distance of the marginals along the discriminant, a lower bound.
+    """Lower bound: the distance of the Gaussians projected onto the discriminant.
 
-    No statistic of the variable, such as this projection, increases the Fisher-Rao
-    distance (Chentsov 1972). This bound is tight for means that are far apart, where
-    the Calvo-Oller distance is not.
+    A statistic of the variable, such as a projection, cannot increase the Fisher-Rao
+    distance (Chentsov 1972). For distant means, this bound is tighter than the
+    Calvo-Oller distance.
     """
     directions = offsets / (1 + scales**2)
     sigmas_a = np.linalg.norm(directions, axis=-1)
@@ -357,6 +369,7 @@ def _marginal_bound(offsets, scales):
 
 
 def _warn_of_errors(distances, errors, unproven, tol):
+    """Warn if the estimated error of a distance exceeds ``tol``."""
     bad = errors > tol * np.maximum(1, distances)
     if bad.any():
         worst = np.argmax(np.where(bad, errors, -1))
@@ -368,9 +381,9 @@ def _warn_of_errors(distances, errors, unproven, tol):
             )
         warn_user(
             f"{np.count_nonzero(bad)} of {bad.size} Fisher-Rao distances miss "
-            f"tol={tol:g}: the distance {distances.flat[worst]:.6g} may be wrong by "
-            f"{errors.flat[worst]:.2g}. {reason} for Gaussians that are far apart or "
-            "nearly singular. Increase tol, or set return_bounds=True.",
+            f"tol={tol:g}: the error of the distance {distances.flat[worst]:.6g} may "
+            f"be {errors.flat[worst]:.2g}. {reason} for Gaussians that are far apart "
+            "or nearly singular. Increase tol, or set return_bounds=True.",
             ConvergenceWarning,
         )
 

@@ -28,18 +28,19 @@ _TOO_LONG = (
     "means", "covariances", "mean_vectors", "covariance_vectors", on_cpu=True
 )
 def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
-    r"""Exponential map of the Fisher-Rao metric of Gaussians.
+    r"""Compute the exponential map of the Fisher-Rao metric of Gaussians.
 
-    The geodesic that starts at the Gaussian :math:`(\mu, \Sigma)` with the velocity
-    :math:`(v, V)` solves
+    The function returns the Gaussian at t = 1 of the geodesic with a given start and
+    velocity. The geodesic that starts at the Gaussian :math:`(\mu, \Sigma)` with the
+    velocity :math:`(v, V)` solves
 
     .. math::
 
        \ddot\mu = \dot\Sigma \Sigma^{-1} \dot\mu, \qquad
        \ddot\Sigma = \dot\Sigma \Sigma^{-1} \dot\Sigma - \dot\mu \dot\mu^\top .
 
-    At the standard Gaussian the geodesic has a closed form [1]_: the blocks
-    :math:`\Delta` and :math:`\delta` of
+    If the geodesic starts at the standard Gaussian, it has a closed form [1]_. The
+    blocks :math:`\Delta` and :math:`\delta` of
 
     .. math::
 
@@ -48,19 +49,19 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
        = \begin{pmatrix} \Delta & \delta & \cdot \\ \delta^\top & \cdot & \cdot \\
        \cdot & \cdot & \cdot \end{pmatrix}
 
-    are :math:`\Sigma(t)^{-1}` and :math:`\Sigma(t)^{-1} \mu(t)`. An affine map
-    transforms any Gaussian to the standard Gaussian.
+    are :math:`\Sigma(t)^{-1}` and :math:`\Sigma(t)^{-1} \mu(t)`. Otherwise, an affine
+    map first transforms the start to the standard Gaussian.
 
     Parameters
     ----------
     means : array-like of shape (..., m)
-        Means of the Gaussians.
+        Means :math:`\mu` of the Gaussians.
     covariances : array-like of shape (..., m, m)
-        Covariances of the Gaussians.
+        Covariances :math:`\Sigma` of the Gaussians.
     mean_vectors : array-like of shape (..., m)
-        Velocities of the means.
+        Velocities v of the means.
     covariance_vectors : array-like of shape (..., m, m)
-        Velocities of the covariances, symmetric.
+        Velocities V of the covariances, symmetric matrices.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
     ValueError
         If the shapes do not match, if a value is not finite, if a matrix is not
         symmetric or a covariance not positive definite, or if the vectors are so long
-        that the geodesic leaves the range of floating-point numbers before t = 1; the
+        that the geodesic leaves the range of floating-point numbers before t = 1. The
         message names the argument.
 
     See Also
@@ -126,11 +127,13 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
 
 @float64_arrays("means_a", "covariances_a", "means_b", "covariances_b", on_cpu=True)
 def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
-    r"""Riemannian logarithm of Gaussians in the Fisher-Rao metric.
+    r"""Compute the logarithm map of the Fisher-Rao metric of Gaussians.
 
-    The function returns the velocity at a of the shortest geodesic from a to b, which
-    reaches b at t = 1. The velocity is minus half the Riemannian gradient at
-    a of the squared distance,
+    The function returns the velocity (v, V) at the Gaussian a of the geodesic from a to
+    b, which reaches b at t = 1. If the distance between a and b exceeds 11.7, the
+    computed geodesic may not be the shortest.
+
+    The velocity is minus half of the Riemannian gradient of the squared distance at a,
     :math:`(v, V) = -\tfrac12 (\Sigma g, 2 \Sigma G \Sigma)`, where :math:`\Sigma` is
     the covariance of a, and g and G are the derivatives of the squared distance with
     respect to the mean and the covariance of a.
@@ -138,32 +141,31 @@ def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
     Parameters
     ----------
     means_a : array-like of shape (..., m)
-        Means of the first Gaussians.
+        Means of the first Gaussians a.
     covariances_a : array-like of shape (..., m, m)
         Covariances of the first Gaussians.
     means_b : array-like of shape (..., m)
-        Means of the second Gaussians, broadcast against the first.
+        Means of the second Gaussians b, broadcast against the first.
     covariances_b : array-like of shape (..., m, m)
         Covariances of the second Gaussians.
 
     Returns
     -------
     mean_vectors : ndarray of shape (..., m)
-        Velocities of the means.
+        Velocities v of the means.
     covariance_vectors : ndarray of shape (..., m, m)
-        Velocities of the covariances.
+        Velocities V of the covariances.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, if a covariance is not finite, not symmetric or not
-        positive definite, or if two Gaussians are too far apart for floating-point
-        numbers; the message names the argument.
+        If the shapes do not match, if a value is not finite, if a covariance is not
+        symmetric or not positive definite, or if two Gaussians are too far apart for
+        floating-point numbers. The message names the argument.
 
     See Also
     --------
-    distance_fisher_rao : The length of the velocity, with error bounds. For distances
-        above 11.7, the computed geodesic may not be the shortest.
+    distance_fisher_rao : The length of the velocity, with error bounds.
     exp_map_fisher_rao : The inverse map.
 
     Examples
@@ -176,7 +178,8 @@ def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
     check_gaussians(means_a, "means_a", covariances_a, "covariances_a")
     check_gaussians(means_b, "means_b", covariances_b, "covariances_b")
     check_dimensions(means_a, means_b)
-    # b becomes the standard Gaussian, and the covariance of a diagonal.
+    # The normal form transforms b to the standard Gaussian, and the covariance of a to
+    # a diagonal matrix.
     offsets, scales, transform = normal_form(
         means_b, covariances_b, means_a, covariances_a
     )
@@ -192,7 +195,10 @@ def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
 
 
 def geodesic_fisher_rao(means_a, covariances_a, means_b, covariances_b, t):
-    """Points of the shortest Fisher-Rao geodesics between Gaussians.
+    """Compute points of the shortest Fisher-Rao geodesics between Gaussians.
+
+    If the distance between two Gaussians exceeds 11.7, the computed geodesic may not be
+    the shortest.
 
     Parameters
     ----------
@@ -205,8 +211,8 @@ def geodesic_fisher_rao(means_a, covariances_a, means_b, covariances_b, t):
     covariances_b : array-like of shape (..., m, m)
         Covariances of the second Gaussians.
     t : float
-        A scalar: 0 for the first Gaussians, 1 for the second Gaussians, 0.5 for their
-        Fisher-Rao mean.
+        Position on the geodesic, a scalar: 0 for the first Gaussian of each pair, 1 for
+        the second, and 0.5 for their Fisher-Rao mean.
 
     Returns
     -------
@@ -218,8 +224,8 @@ def geodesic_fisher_rao(means_a, covariances_a, means_b, covariances_b, t):
     Raises
     ------
     ValueError
-        See :func:`log_map_fisher_rao` and :func:`exp_map_fisher_rao`; also if t is an
-        array.
+        If t is an array, and in the cases that :func:`log_map_fisher_rao` and
+        :func:`exp_map_fisher_rao` list.
 
     See Also
     --------

@@ -1,33 +1,34 @@
-"""Many small SPD matrices at once, entry by entry.
+"""Inverses and log-determinants of many small SPD matrices at the same time.
 
-A call of LAPACK for a matrix of 5 x 5 spends most of its time on other things than
-arithmetic. Here each operation of Cholesky's method is one of numpy on the same entry
-of all matrices, which takes a fraction of that time if the matrices are many. Matrices
-of other libraries are left to these.
+LAPACK spends most of the time for a 5 x 5 matrix on overhead. Here, each operation of
+Cholesky's method is one NumPy operation on the same entry of all matrices, which takes
+a fraction of that time for many matrices. For arrays of other libraries, their own
+functions are used.
 """
 
 import numpy as np
 
 from skgeom.utils.array_api import cholesky_factors, namespace
 
-# LAPACK takes 3 times as long for 4,950 matrices of 9 x 9, twice as long for 17 x 17, a
-# fifth more for 1,225 of 32 x 32, and a third of the time for 45 of 9 x 9
+# Compared with this module, LAPACK takes 3 times as long for 4,950 matrices of size
+# 9 x 9, twice as long for size 17 x 17, and a fifth longer for 1,225 matrices of size
+# 32 x 32, but a third of the time for 45 matrices of size 9 x 9
 # (benchmarks/bench_constants.py).
 _LARGEST, _MANY = 24, 128
 
 
 def inverses_and_log_dets(matrices):
-    """Inverses and log-determinants of SPD matrices that are stacked last.
+    """Inverses and log-determinants of SPD matrices with the row and column axes first.
 
     Parameters
     ----------
     matrices : ndarray of shape (k, k, ...)
-        SPD matrices; only the lower triangles are read. Overwritten.
+        SPD matrices. Only the lower triangles are read. The array may be overwritten.
 
     Returns
     -------
     inverses : ndarray of shape (k, k, ...)
-        Their lower triangles; the upper ones have no meaning.
+        The inverses. Only the lower triangles are valid.
     log_dets : ndarray of shape (...)
 
     Raises
@@ -43,25 +44,27 @@ def inverses_and_log_dets(matrices):
     _invert_lower(factors)
     inverses = np.empty_like(factors)
     for j in range(len(factors)):
-        for i in range(j, len(factors)):  # L^-T L^-1: terms begin at the larger index
+        for i in range(j, len(factors)):  # L^-T L^-1, whose sums begin at max(i, j)
             np.einsum("a...,a...", factors[i:, i], factors[i:, j], out=inverses[i, j])
     return inverses, log_dets
 
 
 def log_dets(matrices):
-    """The log-determinants alone; arguments and errors are the same."""
+    """The log-determinants of :func:`inverses_and_log_dets`, without the inverses."""
     return _log_dets(_factorize(matrices))
 
 
 def _log_dets(factors):
+    """The log-determinants of matrices with the given Cholesky factors."""
     log = namespace(factors).log
     return 2 * sum(log(factors[j, j, ...]) for j in range(factors.shape[0]))
 
 
 def _many(matrices):
-    """Whether the matrices are so small and many that LAPACK is slower.
+    """Whether the matrices are so small and so many that LAPACK is slower.
 
-    Other libraries than numpy have better ways for many, or do not write in place.
+    False for other libraries than NumPy, which have faster functions for many matrices,
+    or cannot write in place.
     """
     if namespace(matrices) is not np:
         return False
@@ -69,16 +72,17 @@ def _many(matrices):
 
 
 def _stacked_first(matrices):
-    """Matrices (k, k, ...) as (..., k, k), and the other way round."""
+    """Matrices of shape (k, k, ...) as (..., k, k)."""
     return namespace(matrices).moveaxis(matrices, (0, 1), (-2, -1))
 
 
 def _stacked_last(matrices):
+    """Matrices of shape (..., k, k) as (k, k, ...)."""
     return namespace(matrices).moveaxis(matrices, (-2, -1), (0, 1))
 
 
 def _factorize(matrices):
-    """Lower Cholesky factors, in place if the matrices are many."""
+    """Lower Cholesky factors, computed in place if ``_many(matrices)``."""
     if not _many(matrices):
         return _stacked_last(cholesky_factors(_stacked_first(matrices)))
     for j in range(len(matrices)):
@@ -95,7 +99,7 @@ def _invert_lower(factors):
     for j in range(len(factors)):
         np.divide(1, factors[j, j], out=factors[j, j])
         for i in range(j + 1, len(factors)):
-            # Row i of the factor still contains its own values, except for columns
-            # before j.
+            # Columns j to i of row i still contain the factor; columns before j already
+            # contain the inverse.
             done = np.einsum("a...,a...", factors[i, j:i], factors[j:i, j])
             factors[i, j] = -done / factors[i, i]

@@ -30,7 +30,7 @@ def _spd_spectral(matrices, function):
 
 @float64_arrays("matrices", complex_allowed=True)
 def sqrtm(matrices):
-    """Symmetric square root of SPD matrices.
+    """Compute the symmetric square roots of SPD matrices.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def sqrtm(matrices):
     Raises
     ------
     ValueError
-        If a matrix is not finite, not symmetric or not positive definite; the message
+        If a matrix is not finite, not symmetric or not positive definite. The message
         names the matrix and its smallest eigenvalue.
 
     Examples
@@ -61,7 +61,7 @@ def sqrtm(matrices):
 
 @float64_arrays("matrices", complex_allowed=True)
 def invsqrtm(matrices):
-    """Symmetric inverse square root of SPD matrices.
+    """Compute the symmetric inverse square roots of SPD matrices.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def invsqrtm(matrices):
     Raises
     ------
     ValueError
-        If a matrix is not finite, not symmetric or not positive definite; the message
+        If a matrix is not finite, not symmetric or not positive definite. The message
         names the matrix and its smallest eigenvalue.
 
     Examples
@@ -93,7 +93,7 @@ def invsqrtm(matrices):
 
 @float64_arrays("matrices", complex_allowed=True)
 def logm(matrices):
-    """Symmetric logarithm of SPD matrices.
+    """Compute the symmetric logarithms of SPD matrices.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def logm(matrices):
     Raises
     ------
     ValueError
-        If a matrix is not finite, not symmetric or not positive definite; the message
+        If a matrix is not finite, not symmetric or not positive definite. The message
         names the matrix and its smallest eigenvalue.
 
     Examples
@@ -124,22 +124,22 @@ def logm(matrices):
 
 @float64_arrays("matrices", complex_allowed=True)
 def expm(matrices):
-    """Exponential of symmetric matrices, the inverse of :func:`logm`.
+    """Compute the exponentials of symmetric matrices, the inverse of :func:`logm`.
 
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric or Hermitian matrices; they need not be positive definite.
+        Symmetric or Hermitian matrices, which may be indefinite.
 
     Returns
     -------
     ndarray of shape (..., n, n)
-        Symmetric positive definite matrices.
+        The exponentials, which are positive definite.
 
     Raises
     ------
     ValueError
-        If a matrix is not finite or not symmetric; the message names the matrix.
+        If a matrix is not finite or not symmetric. The message names the matrix.
 
     Examples
     --------
@@ -155,12 +155,13 @@ def expm(matrices):
 
 @float64_arrays("matrices", "reference", complex_allowed=True)
 def whiten(matrices, reference):
-    r"""Express matrices in coordinates in which a reference matrix is the identity.
+    r"""Whiten matrices with a reference matrix.
 
-    With the Cholesky factor :math:`R = L L^\top` of the reference, the result is
-    :math:`L^{-1} M L^{-\top}`. Its eigenvalues are the generalized eigenvalues of the
-    pair (M, R), and every affine-invariant quantity has the same value for (M, R) and
-    (result, I).
+    The result is :math:`W = L^{-1} M L^{-\top}`, where L is the Cholesky factor of the
+    reference :math:`R = L L^\top`. The same transformation maps R to the identity.
+    Affine-invariant functions, such as :func:`distance_affine_invariant`, have the same
+    value for (M, R) and (W, I). The eigenvalues of W are the generalized eigenvalues of
+    the pair (M, R).
 
     Parameters
     ----------
@@ -172,13 +173,14 @@ def whiten(matrices, reference):
     Returns
     -------
     ndarray of shape (..., n, n)
-        The whitened, symmetric matrices.
+        The whitened matrices W, which are symmetric.
 
     Raises
     ------
     ValueError
-        If an argument is not finite or not symmetric, or if ``reference`` is not
-        positive definite; the message names the matrix.
+        If a matrix is not finite or not symmetric, if ``reference`` is not positive
+        definite, or if the sizes of the matrices differ. The message names the
+        argument.
 
     Examples
     --------
@@ -195,7 +197,7 @@ def whiten(matrices, reference):
 
 
 def _whiten_by_factor(matrices, factor):
-    """Whiten by a given lower Cholesky factor."""
+    """Whiten with the lower Cholesky factor of the reference."""
     solve = namespace(matrices).linalg.solve
     whitened = solve(factor, adjoint(solve(factor, matrices)))
     return (whitened + adjoint(whitened)) / 2
@@ -203,10 +205,10 @@ def _whiten_by_factor(matrices, factor):
 
 @float64_arrays("a", "b", complex_allowed=True)
 def generalized_eigenvalues(a, b):
-    r"""Generalized eigenvalues of pairs of symmetric matrices, in ascending order.
+    r"""Compute the generalized eigenvalues of pairs of symmetric matrices.
 
-    The eigenvalues solve :math:`A v = \lambda B v`. They do not change if both matrices
-    are transformed by the same congruence.
+    The generalized eigenvalues :math:`\lambda` solve :math:`A v = \lambda B v`. They
+    are invariant under :math:`A, B \to G A G^\top, G B G^\top` for invertible G.
 
     Parameters
     ----------
@@ -218,13 +220,13 @@ def generalized_eigenvalues(a, b):
     Returns
     -------
     ndarray of shape (..., n)
-        The eigenvalues of each pair.
+        The generalized eigenvalues of each pair, in ascending order.
 
     Raises
     ------
     ValueError
-        If an argument is not finite or not symmetric, or if ``b`` is not positive
-        definite; the message names the matrix.
+        If a matrix is not finite or not symmetric, if ``b`` is not positive definite,
+        or if the sizes of the matrices differ. The message names the argument.
 
     Examples
     --------
@@ -241,10 +243,10 @@ def generalized_eigenvalues(a, b):
 
 
 def check_same_order(a, name_a, b, name_b):
-    """Raise ValueError unless the matrices of two stacks have one size."""
+    """Raise ValueError unless the matrices of two stacks have the same size."""
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
-            f"{name_a} and {name_b} must hold matrices of one size, "
+            f"{name_a} and {name_b} must contain matrices of the same size, "
             f"got shapes {tuple(a.shape)} and {tuple(b.shape)}."
         )
 
@@ -252,8 +254,8 @@ def check_same_order(a, name_a, b, name_b):
 def upper_triangles(matrices):
     """Upper triangles of symmetric matrices as vectors, row by row.
 
-    Entries off the diagonal stand for two entries of the matrix and are multiplied by
-    sqrt(2), so that the vector has the Frobenius norm of its matrix.
+    Off-diagonal entries are multiplied by sqrt(2), because each represents two entries
+    of the matrix. The norm of the vector is then the Frobenius norm of the matrix.
 
     Parameters
     ----------
@@ -272,12 +274,12 @@ def upper_triangles(matrices):
 
 
 def from_upper_triangles(vectors):
-    """Symmetric matrices of vectors that :func:`upper_triangles` made.
+    """Symmetric matrices from their upper triangles: inverts :func:`upper_triangles`.
 
     Parameters
     ----------
     vectors : ndarray of shape (..., n (n + 1) / 2)
-        Their upper triangles.
+        The vectors.
 
     Returns
     -------
@@ -288,7 +290,8 @@ def from_upper_triangles(vectors):
     xp = namespace(vectors)
     _, _, weights = weighted_triangle(size, vectors)
     values = vectors / weights
-    # Not all libraries write to indices: each entry looks up its place instead.
+    # Some libraries cannot assign to indices. Each entry of the matrix is read from its
+    # place in the vector instead.
     index = xp.arange(size, device=device_of(vectors))
     row, column = xp.minimum(index[:, None], index), xp.maximum(index[:, None], index)
     places = row * size - row * (row + 1) // 2 + column
@@ -297,9 +300,9 @@ def from_upper_triangles(vectors):
 
 
 def weighted_triangle(size, model):
-    """Rows, columns and weights of the entries of an upper triangle.
+    """Row indices, column indices and weights of the entries of an upper triangle.
 
-    They are arrays of the namespace and on the device of ``model``.
+    The arrays have the namespace and device of ``model``.
     """
     xp = namespace(model)
     ones = xp.ones((size, size), dtype=model.dtype, device=device_of(model))
@@ -320,11 +323,11 @@ def real_embedding(matrices):
        \operatorname{Im} A & \operatorname{Re} A
        \end{bmatrix}
 
-    Sums, products, inverses and means of the embedded matrices equal the embedded sums,
-    products, inverses and means [1]_. Each eigenvalue occurs twice, so squared
-    distances (affine-invariant, log-Euclidean, Bures-Wasserstein) are doubled and their
-    order does not change. Estimators of real matrices can therefore be used for complex
-    matrices.
+    The embedding preserves sums, products, inverses and means of matrices [1]_. Each
+    eigenvalue of A occurs twice in the embedded matrix. Squared affine-invariant,
+    log-Euclidean and Bures-Wasserstein distances are therefore doubled, and the order
+    of distances does not change. Use the embedding to fit estimators of real matrices
+    to complex matrices.
 
     Parameters
     ----------
@@ -334,13 +337,13 @@ def real_embedding(matrices):
     Returns
     -------
     ndarray of shape (..., 2 n, 2 n)
-        Real symmetric matrices, positive definite if A is. For the
-        returned M, A equals ``M[..., :n, :n] + 1j * M[..., n:, :n]``.
+        Real symmetric matrices, which are positive definite if A is. For the result M,
+        A equals ``M[..., :n, :n] + 1j * M[..., n:, :n]``.
 
     Raises
     ------
     ValueError
-        If a matrix is not finite or not Hermitian; the message names the matrix.
+        If a matrix is not finite or not Hermitian. The message names the matrix.
 
     References
     ----------

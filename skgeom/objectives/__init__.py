@@ -1,8 +1,8 @@
-"""Objectives of the estimators: value and analytic gradient as a function of a point.
+"""Objectives of filters, with analytic gradients.
 
-An :class:`Objective` accepts a point and returns ``(value, gradient)``. It depends
-neither on an estimator nor on an optimizer. The public classes are distances with
-parameters, for the parameter ``distance`` of :class:`skgeom.SQFA`.
+An :class:`Objective` maps filters to ``(value, gradient)``. It depends neither on an
+estimator nor on an optimizer. The public class :class:`StudentT` is a distance with a
+parameter, a value of the parameter ``distance`` of :class:`skgeom.SQFA`.
 """
 
 from skgeom.objectives._class_distances import DISTANCES as DISTANCES

@@ -1,4 +1,4 @@
-"""Distances that are functions, which autograd, torch or JAX differentiates."""
+"""Distances defined by functions, differentiated by autograd, torch or JAX."""
 
 import inspect
 import sys
@@ -7,24 +7,25 @@ import numpy as np
 
 from skgeom.objectives._class_distances import Distance, DistanceTraits
 
-# Rounding error of a distance of zero, relative to the others where these exceed 1:
-# with zero, equal classes are an error (benchmarks/bench_constants.py).
+# Accepted rounding error of a distance of zero, relative to the largest distance if it
+# exceeds 1. With 0, equal classes raise an error (benchmarks/bench_constants.py).
 _ROUNDING = 1e-12
 
 _INDEPENDENT = "Its result does not depend on its arguments."
 
 
 class CallableDistance(DistanceTraits):
-    """A function of the moments of pairs of classes as a distance.
+    """Distance defined by a function of the moments of two classes.
 
     Parameters
     ----------
     function : callable
-        ``function(means_a, covariances_a, means_b, covariances_b)`` maps stacks of
-        shapes (p, m), (p, m, m), (p, m) and (p, m, m), the moments of p pairs, to p
-        distances, in terms of ``autograd.numpy``, torch or JAX. It is called with
-        autograd's arrays first; if it raises an error, with tensors of torch, and then
-        with arrays of JAX, in double precision and CPU memory, if they are imported.
+        ``function(means_a, covariances_a, means_b, covariances_b)`` maps the moments of
+        p pairs, arrays of shapes (p, m), (p, m, m), (p, m) and (p, m, m), to p
+        distances. It is written with ``autograd.numpy``, torch or JAX. The function is
+        first called with arrays of autograd. If it raises an error, it is called with
+        tensors of torch and then with arrays of JAX, if these libraries are imported.
+        All arrays are in double precision and in CPU memory.
 
     Raises
     ------
@@ -32,7 +33,7 @@ class CallableDistance(DistanceTraits):
         If the function does not accept four arguments, or is one of skgeom.geometry.
     """
 
-    # Nothing is known about the function.
+    # The invariances of the function are unknown.
     affine_invariant = translation_invariant = rotation_invariant = False
     parallel = False  # autograd keeps a global stack
 
@@ -41,17 +42,17 @@ class CallableDistance(DistanceTraits):
         self.function = function
         self.name = getattr(function, "__name__", repr(function))
         self.known_symmetric = False
-        # Those that may differentiate the function; one, once that is known.
+        # The libraries to try. After the first success, only that library.
         self._libraries = {"autograd": _by_autograd, "torch": _by_torch, "jax": _by_jax}
 
     def __call__(self, means, covariances):
         return _CalledDistance(means, covariances, self)
 
     def differentiate(self, moments):
-        """The values, and a function from their weights to gradients of the moments."""
+        """The distances, and their VJP: a function of weights."""
         failure = None
         for name, library in self._libraries.items():
-            # A function that is written with a library has imported it.
+            # A function that uses a library has imported it.
             if failure is not None and name not in sys.modules:
                 continue
             try:
@@ -60,7 +61,7 @@ class CallableDistance(DistanceTraits):
                 raise
             except Exception as error:
                 if failure is not None:
-                    failure.add_note(f"Given arrays of {name}, it fails by: {error}")
+                    failure.add_note(f"With arrays of {name}, the error is: {error}")
                 failure = failure or error
             else:
                 self._libraries = {name: library}
@@ -69,6 +70,8 @@ class CallableDistance(DistanceTraits):
 
 
 class _CalledDistance(Distance):
+    """The distance of a :class:`CallableDistance` for given projected classes."""
+
     def __init__(self, means, covariances, parent):
         super().__init__(means, covariances)
         self._parent = parent
@@ -86,7 +89,7 @@ class _CalledDistance(Distance):
             except Exception as error:
                 message = _not_differentiable(self._parent.name, error)
                 raise ValueError(message) from error
-            # autograd does not account for the symmetry of covariances.
+            # autograd ignores that covariances are symmetric.
             of_i, of_j = (
                 np.concatenate([(of + of.mT) / 2, mean[..., None]], axis=-1)
                 for of, mean in ((covariance_i, mean_i), (covariance_j, mean_j))
@@ -103,8 +106,8 @@ class _CalledDistance(Distance):
         if wrong.any():
             pair = np.flatnonzero(wrong)[0]
             raise ValueError(
-                f"The distance {self._parent.name} must return numbers of at least 0, "
-                f"got {values[pair]} for the classes of index {i[pair]} and {j[pair]}."
+                f"The distance {self._parent.name} must return nonnegative numbers, "
+                f"got {values[pair]} for classes with indices {i[pair]} and {j[pair]}."
             )
         if np.isinf(values).any():
             raise np.linalg.LinAlgError("A distance is infinite.")
@@ -117,7 +120,7 @@ class _CalledDistance(Distance):
             raise ValueError(
                 f"The distance {self._parent.name} must be symmetric, but it changes "
                 "when the two classes are exchanged, so the result would depend on "
-                "the order of the labels. Return the sum of both directions."
+                "the order of the labels. Return the sum of the values for both orders."
             )
         self._parent.known_symmetric = True
 
@@ -127,9 +130,9 @@ class _CalledDistance(Distance):
             pair = np.flatnonzero(wrong)[0]
             raise ValueError(
                 f"The derivative of the distance {self._parent.name} is not finite for "
-                f"the classes of index {i[pair]} and {j[pair]}. A square root has no "
-                "derivative where two classes coincide: add a small positive number "
-                "under it."
+                f"the classes with indices {i[pair]} and {j[pair]}. A square root has "
+                "no derivative at 0. Add a small positive number to the argument of "
+                "the square root."
             )
 
 
@@ -149,11 +152,11 @@ def _by_autograd(function, name, moments):
     except np.linalg.LinAlgError:
         raise
     except Exception as error:
-        values = function(*moments)  # raises errors that are not due to autograd
+        values = function(*moments)  # raises the errors that autograd did not cause
         _check_shape(values, name, moments)
         raise ValueError(_not_differentiable(name, error)) from error
     if not isbox(traced):
-        # Functions of numpy can convert autograd's objects to arrays.
+        # NumPy functions can convert the objects of autograd to arrays.
         _check_shape(function(*moments), name, moments)
         raise ValueError(_not_differentiable(name))
     values = np.asarray(getval(traced))
@@ -216,8 +219,8 @@ def _check_shape(values, name, moments):
     values, n_pairs = np.asarray(values), len(moments[0])
     if values.shape != (n_pairs,) or values.dtype.kind not in "fiu":
         raise ValueError(
-            f"The distance {name} must return a real number for each of the {n_pairs} "
-            f"pairs that it is given, an array of shape ({n_pairs},), got shape "
+            f"The distance {name} must return a real number for each of the "
+            f"{n_pairs} pairs, an array of shape ({n_pairs},), got shape "
             f"{values.shape} and dtype {values.dtype}."
         )
 
@@ -225,10 +228,10 @@ def _check_shape(values, name, moments):
 def _not_differentiable(name, error=None):
     reason = "" if error is None else f" The first error is: {error}"
     return (
-        f"The distance {name} cannot be differentiated: autograd cannot follow its "
-        "result back to its arguments. Use autograd.numpy instead of numpy, scipy or "
-        "skgeom.geometry, or use torch or JAX, those of its functions that it can "
-        f"differentiate, and no assignments to parts of arrays.{reason}"
+        f"The distance {name} cannot be differentiated: autograd cannot trace its "
+        "result back to its arguments. Use autograd.numpy, torch or JAX instead of "
+        "numpy, scipy or skgeom.geometry. Use only functions that the library can "
+        f"differentiate, and do not assign to parts of arrays.{reason}"
     )
 
 
@@ -237,8 +240,8 @@ def _check_signature(function):
     if (getattr(function, "__module__", None) or "").startswith("skgeom.geometry"):
         raise TypeError(
             f"The functions of skgeom.geometry, such as {name}, cannot be "
-            "differentiated; give the name of a distance, or a function written with "
-            "autograd.numpy."
+            "differentiated. Set distance to the name of a distance, or to a function "
+            "written with autograd.numpy."
         )
     try:
         signature = inspect.signature(function)

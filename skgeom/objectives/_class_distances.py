@@ -1,43 +1,44 @@
 """Distances between projected classes, with analytic gradients.
 
-A distance of the package is a class of this file. It inherits from :class:`Distance`,
-or from :class:`MatrixDistance` if it does not use the means, and has the following
-methods and attributes.
+Each distance is a class in this file. It inherits from :class:`Distance`, or from
+:class:`MatrixDistance` if it does not use the means, and has the following methods and
+attributes, for c classes and m features.
 
 ``Distance(means, covariances)``
-    accepts the projected statistics of all classes, (c, m) and (c, m, m), and computes
-    whatever can be computed once per class. It, or ``pairs``, raises
-    ``numpy.linalg.LinAlgError`` if a covariance is not positive definite, at least for
-    the distances in ``DISTANCES``;
+    accepts the projected means (c, m) and covariances (c, m, m) of all classes, and
+    performs the computations that are required once per class. The constructor or
+    ``pairs`` raises ``numpy.linalg.LinAlgError`` if a covariance is not positive
+    definite, at least for the distances in ``DISTANCES``.
 ``distance.pairs(i, j)``
-    accepts two integer arrays of p class indices and returns p values and a function
-    that maps p weights to the gradient of the weighted sum of the values, an array
-    whose first axis is the class, as ``by_class`` returns it. Values are not negative:
-    what rounding makes negative is set to zero, since roots are taken of squares;
+    accepts two integer arrays of p class indices. It returns the values of p pairs and
+    a function that maps p weights to the gradient of the weighted sum of the values, an
+    array as ``by_class`` returns it, whose first axis is the class. The values are
+    nonnegative, because their square roots are computed: negative rounding errors are
+    set to zero.
 ``distance.pull_back(gradient)``
-    turns such an array into the gradients with respect to means and covariances,
-    (c, m) and (c, m, m), the latter symmetric matrices G such that a change dS of the
-    covariance changes the value by the sum of the entries of G * dS;
+    converts such an array to the gradients with respect to the means (c, m) and the
+    covariances (c, m, m). The latter are symmetric matrices G: a change dS of the
+    covariance changes the value by the sum of the entries of G * dS.
 ``Distance.label``
-    is the name in figures: the registered name with capitals; figures append
-    "distance";
+    is the name in figures, which append "distance": the registered name, capitalized.
 ``Distance.returns_square``
-    is true if ``pairs`` returns the square of the distance. Where the distance is a
-    root, only its square has a gradient at zero. A divergence is its own distance;
+    is true if ``pairs`` returns the square of the distance. If the distance is a square
+    root, only its square has a gradient at zero. It is false for divergences.
 ``Distance.affine_invariant``
-    is true if invertible linear maps of the features do not change the distance;
+    is true if invertible linear maps of the features do not change the distance.
 ``Distance.translation_invariant``
-    is true if a common offset of all means does not change the distance;
+    is true if a common offset of all means does not change the distance.
 ``Distance.rotation_invariant``
-    is true if orthogonal maps of the features do not change the distance;
+    is true if orthogonal maps of the features do not change the distance.
 ``Distance.parallel``
     is true if several threads may call ``pairs``.
 
-Estimators, displays and tests support all distances that are named in ``DISTANCES`` or
+Estimators, displays and tests support all distances in ``DISTANCES`` or
 ``SECOND_MOMENT_DISTANCES`` at the end of this file.
 
-A distance with parameters, such as :class:`StudentT`, is an object that is called in
-the place of the class. It inherits from :class:`DistanceTraits`, and needs no name.
+A distance with parameters, such as :class:`StudentT`, is an object. Calling the object
+replaces calling the class. It inherits from :class:`DistanceTraits`, and requires no
+registered name.
 """
 
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ _FEW = 2**14
 
 
 class DistanceTraits:
-    """Properties of a distance, with the values that most distances have."""
+    """Properties of a distance, with the values of most distances as defaults."""
 
     returns_square = False
     affine_invariant = True
@@ -65,10 +66,11 @@ class DistanceTraits:
 
 
 class Distance(DistanceTraits):
-    """Base class of most distances of means and covariances.
+    """Base class of distances of means and covariances.
 
-    The gradients of a pair, or of a class, are one array, (m, m + 1): the gradient with
-    respect to the covariance, and with respect to the mean as the last column.
+    The gradient of a pair or class is an array of shape (m, m + 1): the gradient with
+    respect to the covariance in the first m columns, and the gradient with respect to
+    the mean in the last column.
     """
 
     def __init__(self, means, covariances):
@@ -76,10 +78,13 @@ class Distance(DistanceTraits):
         self.covariances = covariances
 
     def by_class(self, i, j, of_i, of_j, of_mean=None):
-        """Sum arrays of pairs, (p, ...), over the pairs of each class, to (c, ...).
+        """Sum the gradients of p pairs over the pairs of each class, (c, ...).
 
-        ``of_mean`` are gradients, (p, m), with respect to the mean of class i; those of
-        class j are their negatives. Without it, ``of_i`` and ``of_j`` contain both.
+        ``of_i`` and ``of_j`` (p, ...) are the gradients with respect to the first and
+        second class of each pair. If ``of_mean`` is given, they are the gradients with
+        respect to the covariances only; ``of_mean`` (p, m) are the gradients with
+        respect to the mean of class i, and their negatives the gradients with respect
+        to the mean of class j.
         """
         if of_mean is not None:
             of_i = np.concatenate([of_i, of_mean[..., None]], axis=-1)
@@ -100,14 +105,17 @@ class Distance(DistanceTraits):
 
 
 class MatrixDistance(Distance):
-    """A distance of the covariances alone; the gradient of one is an array (m, m)."""
+    """Base class of distances that use only the covariances.
+
+    The gradient of a pair or class is an array of shape (m, m).
+    """
 
     def pull_back(self, gradient):
         return np.zeros_like(self.means), gradient
 
 
 class EuclideanDistance(MatrixDistance):
-    """Frobenius distance of the matrices; means are not used."""
+    """Frobenius distance of the covariances. The means are not used."""
 
     label = "Euclidean"
     returns_square = True
@@ -124,11 +132,12 @@ class EuclideanDistance(MatrixDistance):
 
 
 class LogEuclideanDistance(EuclideanDistance):
-    r"""Frobenius distance of the matrix logarithms; means are not used.
+    r"""Frobenius distance of the matrix logarithms. The means are not used.
 
-    The derivative of the logarithm at :math:`V \Lambda V^\top` multiplies, in the basis
-    V, by the divided differences of the logarithm at the eigenvalues (Daleckii and
-    Krein): one eigendecomposition a class serves all pairs.
+    The derivative of the logarithm at :math:`V \Lambda V^\top` in the direction E is
+    :math:`V (D \circ V^\top E V) V^\top`, where D contains the divided differences of
+    the logarithm at the eigenvalues, and :math:`\circ` multiplies entries (Daleckii and
+    Krein). One eigendecomposition per class is therefore sufficient for all pairs.
     """
 
     label = "log-Euclidean"
@@ -139,7 +148,7 @@ class LogEuclideanDistance(EuclideanDistance):
             raise np.linalg.LinAlgError("A projected class is singular.")
         logs = np.log(eigenvalues)
         self._differences = _divided_differences(eigenvalues, logs)
-        # From here on, a Euclidean distance of the logarithms.
+        # The Euclidean distance of the logarithms.
         super().__init__(means, (self._vectors * logs[:, None]) @ self._vectors.mT)
 
     def pull_back(self, gradient):
@@ -148,7 +157,7 @@ class LogEuclideanDistance(EuclideanDistance):
 
 
 def _divided_differences(eigenvalues, logs):
-    """(log a - log b) / (a - b) for all pairs of eigenvalues, 1 / a if they agree."""
+    """(log a - log b) / (a - b) for all pairs of eigenvalues, or 1 / a if a = b."""
     a, b = eigenvalues[:, :, None], eigenvalues[:, None, :]
     ratio = (a - b) / b
     close = np.abs(ratio) < 1e-5
@@ -159,7 +168,7 @@ def _divided_differences(eigenvalues, logs):
 
 
 class _FactoredDistance(Distance):
-    """A distance by Cholesky factors of the classes and one decomposition per pair."""
+    """Base class of distances that use the Cholesky factors of the covariances."""
 
     returns_square = True
 
@@ -170,18 +179,19 @@ class _FactoredDistance(Distance):
 
 
 class AffineInvariantDistance(_FactoredDistance, MatrixDistance):
-    r"""Affine-invariant distance of matrices; means are not used.
+    r"""Affine-invariant distance of matrices. The means are not used.
 
-    With :math:`A_j V = A_i V \Lambda` and :math:`V^\top A_i V = I`,
+    Let :math:`\Lambda` and V be the generalized eigenvalues and eigenvectors of two
+    matrices: :math:`A_j V = A_i V \Lambda` with :math:`V^\top A_i V = I`. Then
 
     .. math::
 
        d^2 = \sum_k \log^2 \lambda_k, \quad
        \frac{\partial d^2}{\partial A_i} = -2 V \log(\Lambda) V^\top, \quad
-       \frac{\partial d^2}{\partial A_j} = 2 V \log(\Lambda) \Lambda^{-1} V^\top
+       \frac{\partial d^2}{\partial A_j} = 2 V \log(\Lambda) \Lambda^{-1} V^\top .
 
-    so one symmetric eigendecomposition per pair determines value and gradient: of
-    :math:`Q Q^\top` with the quotient :math:`Q = L_i^{-1} L_j` of Cholesky factors.
+    The eigendecomposition of :math:`Q Q^\top`, where :math:`Q = L_i^{-1} L_j` with the
+    Cholesky factors L of the matrices, yields the value and the gradient of a pair.
     """
 
     label = "affine-invariant"
@@ -202,20 +212,20 @@ class AffineInvariantDistance(_FactoredDistance, MatrixDistance):
 
 
 class CalvoOllerDistance(_FactoredDistance):
-    r"""Calvo-Oller bound of the Fisher-Rao distance.
+    r"""Calvo-Oller lower bound of the Fisher-Rao distance.
 
     :math:`d^2 = \tfrac12 d_{AI}^2(\Omega_i, \Omega_j)` with the embedding
-    :math:`\Omega` of equation 5 of Herrera-Esposito and Burge (2025), which has the
-    factor :math:`K = [[L, \mu], [0, 1]]`. The quotient
-    :math:`K_i^{-1} K_j = [[L_i^{-1} L_j, L_i^{-1} (\mu_j - \mu_i)], [0, 1]]` holds the
-    difference of the means only, so that classes far apart cost no digits. In these
-    coordinates class i is the standard Gaussian, and the derivatives are those of
-    :class:`AffineInvariantDistance` with :math:`V` orthogonal.
+    :math:`\Omega = K K^\top`, :math:`K = [[L, \mu], [0, 1]]` (equation 5 of
+    Herrera-Esposito and Burge, 2025). The quotient :math:`K_i^{-1} K_j = [[L_i^{-1}
+    L_j, L_i^{-1} (\mu_j - \mu_i)], [0, 1]]` depends on the means only by their
+    difference, so a large common offset of the means causes no loss of precision. In
+    these coordinates, class i is the standard Gaussian, and the derivatives are the
+    derivatives of :class:`AffineInvariantDistance` with an orthogonal V.
     """
 
     label = "Fisher-Rao"
 
-    # d^2 = spread * sum(log^2) - dilation * sum(log)^2, for the sake of StudentT.
+    # d^2 = spread * sum(log^2) - dilation * sum(log)^2. StudentT sets other values.
     spread, dilation = 0.5, 0.0
 
     def pairs(self, i, j):
@@ -236,8 +246,9 @@ class CalvoOllerDistance(_FactoredDistance):
             v = inverse_factors.mT @ vectors[:, :-1]
             of_i = (v * -scaled[:, None]) @ v.mT
             of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
-            # The means enter by their difference; the mean of class i is at the origin,
-            # where its derivative is twice the last column of the embedding's.
+            # In these coordinates the mean of class i is zero. The derivative with
+            # respect to it is twice the last column of the derivative with respect to
+            # the embedding.
             of_mean = -2 * _product(v, scaled * vectors[:, -1])
             return self.by_class(i, j, of_i, of_j, of_mean)
 
@@ -248,8 +259,9 @@ class CalvoOllerDistance(_FactoredDistance):
 def _spectrum(quotients):
     """Eigenvalues and eigenvectors of Q Q' for a stack of square matrices Q.
 
-    Singular values keep twice as many digits and cost twice as much, so they are taken
-    where the eigenvalues of the product would not be good to about 1e-7.
+    The eigenvalues of the product have relative errors above about 1e-7 if their ratio
+    is below 1e-9. The squared singular values of Q are then used: they have twice as
+    many accurate digits, and take twice as long.
     """
     eigenvalues, vectors = np.linalg.eigh(quotients @ quotients.mT)
     lost = ~(eigenvalues[:, 0] > 1e-9 * eigenvalues[:, -1])
@@ -261,22 +273,23 @@ def _spectrum(quotients):
     return eigenvalues, vectors
 
 
-# Error of a distance, relative to it where it exceeds 1. The error of the gradient is
-# about equal, because the bracket of the distance has the width of a gradient
+# Largest error of a distance: absolute up to a distance of 1, relative for larger
+# distances. The gradient has about the same error, because the difference of the bounds
+# of a distance is proportional to the norm of a gradient
 # (benchmarks/bench_fisher_rao.py).
 _TOL = 1e-12
 
 
 class FisherRaoDistance(_FactoredDistance):
-    r"""Fisher-Rao distance of Gaussians, by a search of the shortest geodesic.
+    r"""Fisher-Rao distance of Gaussians, computed by ``geometry/_fibres.py``.
 
-    With a factor :math:`L_i` of the covariance of class i, and singular vectors R of
-    :math:`L_i^{-1} L_j`, class j has the mean :math:`R^\top L_i^{-1} (\mu_j - \mu_i)`
-    and a diagonal covariance S where class i is the standard Gaussian; there the
-    distance is found (``geometry/_fibres.py``). Its derivatives g and G with respect to
-    that mean d and to S are those of class j. Those of class i follow, as no linear map
-    of both classes changes the distance: :math:`-g` and
-    :math:`-(G S + \tfrac12 g d^\top)`, which is symmetric.
+    An affine map transforms class i to the standard Gaussian, and class j to a Gaussian
+    with the mean :math:`d = R^\top L_i^{-1} (\mu_j - \mu_i)` and a diagonal covariance
+    S, where :math:`L_i` is the Cholesky factor of the covariance of class i, and R are
+    the left singular vectors of :math:`L_i^{-1} L_j`. Let g and G be the derivatives of
+    the squared distance with respect to d and S, which belong to class j. Affine maps
+    of both classes do not change the distance, so the derivatives for class i are
+    :math:`-g` and :math:`-(G S + \tfrac12 g d^\top)`, a symmetric matrix.
     """
 
     label = "Fisher-Rao-exact"
@@ -304,7 +317,7 @@ class FisherRaoDistance(_FactoredDistance):
 
 
 def _check_range(offsets, scales):
-    """Raise LinAlgError if the cubes of numbers of a pair could overflow."""
+    """Raise LinAlgError if cubes of matrix entries of a pair could overflow."""
     extent = (1 + np.abs(offsets) * np.maximum(1, 1 / scales)) ** 2
     largest = np.cbrt(np.finfo(float).max)
     if not (extent * np.maximum(scales, 1 / scales) < largest).all():
@@ -312,18 +325,18 @@ def _check_range(offsets, scales):
 
 
 class WassersteinDistance(_FactoredDistance):
-    r"""2-Wasserstein distance of Gaussians; of centered ones, the Bures distance.
+    r"""2-Wasserstein distance of Gaussians, the Bures distance for equal means.
 
     .. math::
 
        d^2 = \|\mu_i - \mu_j\|^2 + \operatorname{tr} (\Sigma_i + \Sigma_j
        - 2 (\Sigma_i^{1/2} \Sigma_j \Sigma_i^{1/2})^{1/2}), \quad
-       \frac{\partial d^2}{\partial \Sigma_i} = I - T_{ij}
+       \frac{\partial d^2}{\partial \Sigma_i} = I - T_{ij},
 
-    with the optimal map :math:`T_{ij}` from class i to j (Dowson and Landau, 1982;
-    Bhatia, Jain and Lim, 2019). With :math:`\Sigma_i = L L^\top` and
-    :math:`L^\top \Sigma_j L = U S^2 U^\top`, it is
-    :math:`L^{-\top} U S U^\top L^{-1}`, and :math:`T_{ji}` its inverse.
+    where :math:`T_{ij}` is the optimal map from class i to j (Dowson and Landau, 1982;
+    Bhatia, Jain and Lim, 2019). With :math:`\Sigma_i = L L^\top` and :math:`L^\top
+    \Sigma_j L = U S^2 U^\top`, :math:`T_{ij} = L^{-\top} U S U^\top L^{-1}`, and
+    :math:`T_{ji}` is the inverse of :math:`T_{ij}`.
     """
 
     label = "Wasserstein"
@@ -341,7 +354,7 @@ class WassersteinDistance(_FactoredDistance):
         roots = np.sqrt(squares)
         offsets = self.means[i] - self.means[j]
         bures = self._traces[i] + self._traces[j] - 2 * roots.sum(axis=1)
-        # Rounding may make the difference of two equal classes negative.
+        # Rounding may make the value for two equal classes negative.
         squared = (offsets**2).sum(axis=1) + np.maximum(bures, 0)
 
         def gradient(weights):
@@ -358,18 +371,19 @@ class WassersteinDistance(_FactoredDistance):
 
 
 class MahalanobisDistance(Distance):
-    r"""Mahalanobis distance of the means, by the average of the two covariances.
+    r"""Mahalanobis distance of the means, with the average of the two covariances.
 
     With :math:`\delta = \mu_i - \mu_j`, :math:`\bar\Sigma = (\Sigma_i + \Sigma_j) / 2`
-    and :math:`u = \bar\Sigma^{-1} \delta`: :math:`d^2 = \delta^\top u`, and its
-    derivatives are :math:`2 u` and :math:`-u u^\top`.
+    and :math:`u = \bar\Sigma^{-1} \delta`, the squared distance is :math:`d^2 =
+    \delta^\top u`, and its derivatives with respect to :math:`\delta` and
+    :math:`\bar\Sigma` are :math:`2 u` and :math:`-u u^\top`.
     """
 
     label = "Mahalanobis"
     returns_square = True
 
     def _by_average(self, i, j):
-        """Offsets, inverse factors and inverses of averages, and u, of the pairs."""
+        """The differences delta, the factors and inverses of averages, and u."""
         offsets = self.means[i] - self.means[j]
         average = (self.covariances[i] + self.covariances[j]) / 2
         inverse_factors = _inverse_factors(average)
@@ -388,14 +402,15 @@ class MahalanobisDistance(Distance):
 
 
 class BhattacharyyaDistance(MahalanobisDistance):
-    r"""Bhattacharyya distance of Gaussians, equation 6 of the paper.
+    r"""Bhattacharyya distance of Gaussians.
 
-    With the notation of :class:`MahalanobisDistance`,
+    With the notation of :class:`MahalanobisDistance`, the distance is (equation 6 of
+    Herrera-Esposito and Burge, 2025)
 
     .. math::
 
        d = \tfrac18 \delta^\top u + \tfrac12 \log\det \bar\Sigma
-       - \tfrac14 \log\det \Sigma_i - \tfrac14 \log\det \Sigma_j
+       - \tfrac14 \log\det \Sigma_i - \tfrac14 \log\det \Sigma_j .
     """
 
     label = "Bhattacharyya"
@@ -420,12 +435,15 @@ class BhattacharyyaDistance(MahalanobisDistance):
             of_j = w * (middle - self._inverses[j] / 4)
             return self.by_class(i, j, of_i, of_j, of_mean)
 
-        # Rounding may make the value of two equal classes negative.
+        # Rounding may make the value for two equal classes negative.
         return np.maximum(values, 0), gradient
 
 
 class HellingerDistance(BhattacharyyaDistance):
-    r"""Hellinger distance of Gaussians: :math:`d^2 = 1 - e^{-d_B}`, at most 1."""
+    r"""Hellinger distance of Gaussians, :math:`d^2 = 1 - e^{-d_B} \le 1`.
+
+    :math:`d_B` is the Bhattacharyya distance.
+    """
 
     label = "Hellinger"
     returns_square = True
@@ -477,7 +495,7 @@ def _product(matrices, vectors):
 
 
 def _log_dets(inverse_factors):
-    """Logarithms of the determinants, given the inverses of the Cholesky factors."""
+    """Log-determinants from the inverses of the Cholesky factors."""
     diagonals = np.diagonal(inverse_factors, axis1=-2, axis2=-1)
     return -2 * np.log(diagonals).sum(axis=-1)
 
@@ -486,22 +504,24 @@ def _log_dets(inverse_factors):
 class StudentT(DistanceTraits):
     r"""Lower bound of the Fisher-Rao distance between Student t distributions.
 
-    Use it as ``distance`` of :class:`skgeom.SQFA` if the classes have heavier tails
-    than Gaussians. Each class is modeled as a multivariate t distribution of m
-    dimensions, with :math:`\nu` degrees of freedom. Its location and scatter matrix are
-    the projected mean and covariance. With the eigenvalues :math:`\lambda_k` of the
-    bound for Gaussians (:func:`skgeom.geometry.distance_calvo_oller`), which is the
-    limit for large :math:`\nu`,
+    Use ``StudentT`` as the parameter ``distance`` of :class:`skgeom.SQFA` if the
+    classes have heavier tails than Gaussians. Each class is modeled as a multivariate t
+    distribution of m dimensions with :math:`\nu` degrees of freedom, whose location and
+    scatter matrix are the projected mean and covariance. The squared distance is
 
     .. math::
 
        d^2 = \frac{\nu + m}{2 (\nu + m + 2)} \sum_k \log^2 \lambda_k
-       - \frac{1}{2 (\nu + m + 2)} \Big( \sum_k \log \lambda_k \Big)^2
+       - \frac{1}{2 (\nu + m + 2)} \Big( \sum_k \log \lambda_k \Big)^2,
 
-    This is the geodesic distance between the same embedded matrices, in the invariant
-    metric that induces the Fisher metric of the t distributions (after [1]_). The bound
-    is therefore a distance and invariant under affine maps. It is exact if the
-    locations are equal.
+    where :math:`\lambda_k` are the generalized eigenvalues of the two matrices of
+    :func:`skgeom.geometry.calvo_oller_embedding`. For large :math:`\nu`, the distance
+    approaches :func:`skgeom.geometry.distance_calvo_oller`.
+
+    The formula is the geodesic distance between the embedded matrices in the invariant
+    metric that induces the Fisher metric of the t distributions (following [1]_). It is
+    therefore a distance, and invariant under affine maps. It equals the Fisher-Rao
+    distance of the t distributions if the locations are equal.
 
     Parameters
     ----------
@@ -516,8 +536,8 @@ class StudentT(DistanceTraits):
     Raises
     ------
     ValueError
-        If ``df`` is not finite, or below 1, where the metric of the embedding is not
-        positive.
+        If ``df`` is not finite, or below 1: the metric of the embedding is then not
+        positive definite.
 
     See Also
     --------
@@ -553,16 +573,31 @@ class StudentT(DistanceTraits):
     def __post_init__(self):
         if not (isinstance(self.df, Real) and 1 <= self.df < np.inf):
             raise ValueError(
-                "df, the degrees of freedom, must be a finite number of at least 1 "
+                "df, the degrees of freedom, must be a finite number >= 1 "
                 f"(1 for the Cauchy distribution), got {self.df!r}."
             )
 
     def __call__(self, means, covariances):
-        """Return the distance of projected classes; see the docstring of this file."""
+        """Return the distance object of projected classes.
+
+        Parameters
+        ----------
+        means : ndarray of shape (n_classes, m)
+            Projected class means.
+        covariances : ndarray of shape (n_classes, m, m)
+            Projected class covariances.
+
+        Returns
+        -------
+        object
+            The distance, with the methods that SQFA uses.
+        """
         return _StudentTDistance(means, covariances, self.df)
 
 
 class _StudentTDistance(CalvoOllerDistance):
+    """The distance of :class:`StudentT` for given projected classes."""
+
     def __init__(self, means, covariances, df):
         super().__init__(means, covariances)
         total = df + means.shape[1]
@@ -580,7 +615,8 @@ DISTANCES = {
     "mahalanobis": MahalanobisDistance,
 }
 
-# Of centered classes: the covariances are their second moments, and the means zero.
+# Distances of SecondMomentSQFA. The means are set to zero, and the covariances are the
+# second moments of the classes.
 SECOND_MOMENT_DISTANCES = {
     "affine-invariant": AffineInvariantDistance,
     "log-euclidean": LogEuclideanDistance,
@@ -593,9 +629,9 @@ SECOND_MOMENT_DISTANCES = {
 
 
 def find_distance(distance, registry):
-    """The distance of a name, or the object for a user's distance.
+    """The distance with a registered name, or an object for a distance of the user.
 
-    The methods of a distance are described in the docstring of this file.
+    The docstring of this module describes the methods of a distance.
     """
     if isinstance(distance, str):
         if distance not in registry:
@@ -606,7 +642,7 @@ def find_distance(distance, registry):
         return registry[distance]
     if isinstance(distance, type):
         raise TypeError(
-            f"distance is the class {distance.__name__}; pass an object, such as "
+            f"distance is the class {distance.__name__}. Pass an object, such as "
             f"{distance.__name__}(3)."
         )
     if isinstance(distance, DistanceTraits):

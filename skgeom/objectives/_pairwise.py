@@ -1,8 +1,8 @@
 """Projected class statistics, and the mean distance between all pairs of classes.
 
-A sample of the pairs suffices for the mean over many classes if each class appears in
-the sample in proportion to its weight: then only the part of a distance that is
-specific to the pair is random.
+For many classes, a sample of the pairs estimates the mean. Each class appears in the
+sample in proportion to its weight, so only the part of a distance that is specific to
+the pair contributes to the sampling error.
 """
 
 from copy import copy
@@ -25,26 +25,27 @@ from skgeom.utils.array_api import (
 from skgeom.utils.threads import map_threads
 from skgeom.utils.validation import check_array, check_semidefinite, check_symmetric
 
-# Size in numbers of the blocks of classes that several threads project
+# Number of covariance entries in a block of classes that one thread projects
 # (benchmarks/bench_many_classes.py).
 _NUMBERS_PER_BLOCK = 2**21
 
 # Largest number of pairs that are evaluated without sampling; 100 classes have about as
 # many (benchmarks/bench_many_classes.py).
 FEW_PAIRS = 5000
-# Number of pairs of the first sample: at least _LEAST in all, and _FIRST for each
-# class. Samples grow by the factor _GROWTH, and end with all pairs if there are at most
-# _LAST for each class (benchmarks/bench_many_classes.py).
+# Number of pairs of the first sample: the larger of _LEAST and _FIRST per class. Each
+# sample is larger by the factor _GROWTH. The last sample contains all pairs, or _LAST
+# pairs per class if there are more (benchmarks/bench_many_classes.py).
 _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 
-# Pairs are evaluated in blocks, each by one thread: with many classes, most of the work
-# is in the factorizations of small matrices, which keep one core busy only. The blocks,
-# and so the result, do not depend on the number of threads. Each block has gradients of
-# all classes, which limits the number of blocks (benchmarks/bench_many_classes.py).
+# Pairs are evaluated in blocks, each by one thread: with many classes, factorizations
+# of small matrices, which use one core, take most of the time. The blocks, and
+# therefore the result, do not depend on the number of threads. Each block stores
+# gradients of all classes, so the number of blocks is limited
+# (benchmarks/bench_many_classes.py).
 _PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 
-# Largest number of pairs from which the mean is computed; 1,024 classes have about as
-# many. A sample of this size estimates the mean of more pairs
+# Largest number of pairs whose mean is computed exactly; 1,024 classes have about as
+# many. For more pairs, a sample of about this size estimates the mean
 # (benchmarks/bench_many_classes.py).
 _PAIRS_OF_MEAN = 2**19
 
@@ -52,24 +53,25 @@ _PAIRS_OF_MEAN = 2**19
 class Objective:
     """Base class of objectives of filters.
 
-    Filters F are the columns of an array of shape (n, m), for any m. A subclass defines
+    Filters are the columns of an array F of shape (n, m), for any m. An objective is a
+    mean over terms, such as samples or pairs of classes. A subclass defines
     ``__call__`` and ``project``, and the optional members that its optimization uses.
 
     ``objective(filters)``
         returns the value and its gradient, of shape (n, m). It raises
-        ``numpy.linalg.LinAlgError`` where the value is not finite;
+        ``numpy.linalg.LinAlgError`` if the value is not finite.
     ``objective.project(basis)``
-        returns the same objective for filters ``basis @ G``, as a function of G;
+        returns the same objective for filters ``basis @ G``, as a function of G.
     ``objective.growing_subsets(random_state)``
-        returns subsets of the terms of the objective, each part of the next one, for
-        the first iterations. By default there are none;
+        returns subsets of the terms for the first iterations. Each subset is part of
+        the next subset. The default is no subsets.
     ``objective.subset(terms)``
-        returns the same objective, estimated from some of its terms only. Required for
-        subsets and batches;
+        returns an objective that estimates the same mean from some terms. Required for
+        subsets and batches.
     ``objective.mean(filters)``
-        returns the value of all terms. Required if the last subset is not complete;
+        returns the value of all terms. Required if the last subset is not complete.
     ``objective.n_samples``
-        is the number of terms. Required for batches;
+        is the number of terms. Required for batches.
     ``objective.classes``
         are the :class:`ClassMoments` before the projection. Required for the automatic
         selection of shrinkage and regularization.
@@ -77,15 +79,16 @@ class Objective:
     Attributes
     ----------
     terms : str, default="samples"
-        What the terms are, in messages.
+        Name of the terms in messages.
     complete : bool, default=True
-        Whether these are all terms, not a subset of them.
+        Whether the objective contains all terms, not a subset.
     parallel : bool, default=False
-        Whether threads share the work, so that BLAS should have one thread.
+        Whether the objective uses several threads. BLAS should then use one thread.
     rotation_invariant : bool, default=False
         Whether the objective is equal for filters F and F R with an orthogonal R.
     affine_invariant : bool, default=False
-        Whether, without regularization, linear maps of the features change nothing.
+        Whether the objective without regularization is invariant under invertible
+        linear maps of the features.
     """
 
     terms = "samples"
@@ -93,22 +96,23 @@ class Objective:
     parallel = rotation_invariant = affine_invariant = False
 
     def growing_subsets(self, random_state):
+        """No subsets of the terms."""
         return []
 
 
 class StructuredCovariances:
-    r"""Covariances that are block-diagonal, or low rank plus diagonal, never formed.
+    r"""Covariances that are block-diagonal plus low rank, without forming arrays.
 
-    Class i has the covariance :math:`\Phi_i = D_i + A_i^\top A_i`. An index selects
-    some of the classes; an integer, or the mean, is a single matrix, which multiplies
-    filters as an array does.
+    Class i has the covariance :math:`\Phi_i = D_i + A_i^\top A_i`. Indexing with an
+    array or slice selects classes. Indexing with an integer, and ``mean``, return a
+    single matrix, which multiplies filters by ``@`` like an array.
 
     Parameters
     ----------
     diagonal : array-like of shape (c, n) or (c, n_blocks, d, d)
-        The diagonal of :math:`D_i`, or the blocks on it, with n = n_blocks * d.
+        The diagonals of :math:`D_i`, or their diagonal blocks, with n = n_blocks * d.
     factors : array-like of shape (c, r, n), default=None
-        The rows of :math:`A_i`, not copied if they are C-contiguous in float64.
+        The matrices :math:`A_i`. Not copied if C-contiguous and of dtype float64.
     """
 
     def __init__(self, diagonal, factors=None):
@@ -133,14 +137,14 @@ class StructuredCovariances:
         if size == 1:  # the smallest variance, compared with the largest one
             few = np.diag([blocks.min(), blocks.max()])[None]
         check_semidefinite(few, "diagonal", "covariance of a block")
-        # Class i is blocks[i] plus the sum of weights[i, j] times the outer product of
-        # row j with itself. All classes share the rows, and so does their mean.
+        # Class i is blocks[i] plus the sum over j of weights[i, j] times the outer
+        # product of row j with itself. All classes and their mean share the rows.
         self._blocks = (blocks + blocks.mT) / 2
         self._rows = [rows.reshape(-1, n_features)]
         self._weights = np.repeat(np.eye(n_classes), rows.shape[1], axis=1)
 
     def _with(self, blocks, weights, rows=()):
-        """Matrices of these blocks and weights, with the same and more rows."""
+        """Covariances with the given blocks and weights, and additional rows."""
         other = copy(self)
         other._blocks, other._weights = blocks, weights
         other._rows = [*self._rows, *rows]
@@ -148,7 +152,7 @@ class StructuredCovariances:
 
     @property
     def shape(self):
-        """Shape of the array that is not formed."""
+        """Shape of the equivalent array."""
         *batch, n_blocks, size, _ = self._blocks.shape
         return *batch, n_blocks * size, n_blocks * size
 
@@ -166,13 +170,13 @@ class StructuredCovariances:
             "Statistics with them cannot be added, decayed, shrunk or saved. "
             "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
             "regularization is a matrix. With more than 1,000 features, regularization "
-            "must be positive, init a name, and orthonormal filters without groups. "
-            "In other cases, use the statistics of features, "
+            "must be positive, init must be a name, and groups=None if orthonormal. "
+            "In all other cases, use the statistics of features, "
             "statistics.project(filters)."
         )
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        """Products ``array @ self``; NumPy has no other operation."""
+        """The product ``array @ self``. Other operations of NumPy raise an error."""
         if ufunc is not np.matmul:
             return self.__array__()
         return (self @ inputs[0].T).T
@@ -183,24 +187,24 @@ class StructuredCovariances:
         return self._with(blocks, weights @ self._weights)
 
     def plus(self, rows, weights):
-        """The sum with weighted outer products of rows with themselves."""
+        """The covariances plus weighted outer products of rows with themselves."""
         weights = np.concatenate([self._weights, weights], axis=-1)
         return self._with(self._blocks, weights, [rows])
 
     def plus_identity(self, variance):
-        """The sum with a multiple of the identity."""
+        """The covariances plus ``variance`` times the identity."""
         identity = np.eye(self._blocks.shape[-1])
         return self._with(self._blocks + variance * identity, self._weights)
 
     def diagonal(self):
-        """The diagonal of a single matrix, as for an array."""
+        """The diagonal of a single matrix."""
         found = np.diagonal(self._blocks, axis1=-2, axis2=-1).reshape(-1)
         for rows, weights in self._parts(self._weights):
             found = found + np.einsum("j,jn,jn->n", weights, rows, rows)
         return found
 
     def trace(self):
-        """The trace of a single matrix, as for an array."""
+        """The trace of a single matrix."""
         return self.diagonal().sum()
 
     def __matmul__(self, filters):
@@ -211,9 +215,9 @@ class StructuredCovariances:
         return self._add_outer(_blocks_times(self._blocks, filters), inner)
 
     def forms(self, filters):
-        """``filters.T @ self @ filters``, and a function of the sum of the products.
+        """``filters.T @ self @ filters`` for all classes, and a function.
 
-        The function maps weights of shape (c, m, m) to the sum over the classes of
+        The function maps weights of shape (c, m, m) to the sum over the classes i of
         ``self[i] @ filters @ weights[i]``, of shape (n, m).
         """
         halves, inner = _blocks_times(self._blocks, filters), self._inner(filters)
@@ -226,7 +230,7 @@ class StructuredCovariances:
         return filters.T @ halves + inner.T @ weighted, weighted_sum
 
     def project(self, basis):
-        """``basis.T @ self @ basis``, with the blocks of one class at a time."""
+        """``basis.T @ self @ basis``, computed class by class to save memory."""
         inner = self._inner(basis)
         found = inner.T @ (self._weights[..., None] * inner)
         for k, blocks in enumerate(self._blocks):
@@ -236,9 +240,9 @@ class StructuredCovariances:
     def roots(self):
         """A factor L of a single matrix, L L' = self, and its inverse, as operators.
 
-        The matrix is C C' + A' A, with the Cholesky factors C of the blocks. With
-        V = C^-1 A', L = C (I + V V')^(1/2): the eigenvectors of the small matrix V' V
-        determine the root and its inverse.
+        The matrix is C C' + A' A with the Cholesky factor C of the blocks. With V =
+        C^-1 A', L = C (I + V V')^(1/2). The square root and its inverse are computed
+        from the eigenvectors of the small matrix V' V.
         """
         n, scales = len(self), np.sqrt(self._weights)[:, None]
         factors = np.linalg.cholesky(self._blocks)
@@ -264,14 +268,16 @@ class StructuredCovariances:
         return factor + factor @ first, inverse - second @ inverse
 
     def _parts(self, values):
-        """The arrays of rows, each with its part of values for all rows."""
+        """Pairs of an array of rows and the part of ``values`` for these rows."""
         ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
         return zip(self._rows, np.split(values, ends), strict=True)
 
     def _inner(self, filters):
+        """Products of all rows with filters."""
         return np.concatenate([rows @ filters for rows in self._rows])
 
     def _add_outer(self, products, inner):
+        """Add the transposed rows times ``inner`` to ``products``, in place."""
         for rows, part in self._parts(inner):
             products += rows.T @ part
         return products
@@ -287,27 +293,27 @@ def _blocks_times(blocks, filters):
 
 
 def _operator(product, transposed, *shape):
-    """An operator that multiplies columns."""
+    """A linear operator from functions for its products and transposed products."""
     both = {"matmat": product, "rmatmat": transposed, "rmatvec": transposed}
     return LinearOperator(shape, product, dtype=float, **both)
 
 
 def plus_outer_products(matrix, rows, weights):
-    """An array or structured covariances, plus weighted outer products of rows."""
+    """A matrix or structured covariances, plus weighted outer products of rows."""
     if isinstance(matrix, StructuredCovariances):
         return matrix.plus(rows, weights)
     return matrix + (rows.T * weights) @ rows
 
 
 class ClassMoments:
-    r"""Means and covariances of some classes, as a function of filters.
+    r"""Means and covariances of the projected classes, as a function of filters.
 
-    With filters F of shape (n, m), class i has the features' mean
-    :math:`F^\top \gamma_i` and covariance :math:`F^\top \Phi_i F + \sigma^2 I`.
+    For filters F of shape (n, m), the projected data of class i have the mean
+    :math:`F^\top \gamma_i` and the covariance :math:`F^\top \Phi_i F + \sigma^2 I`.
 
-    The covariances may be arrays of another library than NumPy. The products with them,
-    nearly all of the cost, are then computed on their device. All other arguments and
-    results are NumPy arrays.
+    If the covariances are an array of another library than NumPy, the products with
+    them, which take most of the time, are computed on their device. All other arguments
+    and results are NumPy arrays.
 
     Parameters
     ----------
@@ -331,13 +337,13 @@ class ClassMoments:
         self.covariances = covariances
         self.regularization = regularization
         self.parallel = parallel
-        # Chosen once, because choosing the library takes as long as a small product.
+        # Selected once, because selecting the library takes as long as a small product.
         self._to_cpu = np.asarray if of_numpy else to_numpy
         self._to_device = np.asarray if of_numpy else partial(like, model=covariances)
         self._double = float_dtype(covariances)
 
     def project(self, basis):
-        """The same for filters ``basis @ G``, as a function of G."""
+        """The moments for filters ``basis @ G``, as a function of G."""
         if self._is_structured:
             covariances = self.covariances.project(basis)
         else:
@@ -349,10 +355,10 @@ class ClassMoments:
         return ClassMoments(means, covariances, sigma2, self.parallel)
 
     def __call__(self, filters):
-        """Means (c, m), covariances (c, m, m), and a function of their gradients.
+        """Projected means (c, m) and covariances (c, m, m), and their VJP.
 
-        The function maps gradients of these shapes, the latter symmetric, to the
-        gradient with respect to the filters, (n, m).
+        The VJP maps gradients with respect to the means and the covariances (symmetric
+        matrices) to the gradient with respect to the filters, (n, m).
         """
         if self._is_structured:
             covariances, weighted_sum = self.covariances.forms(filters)
@@ -361,8 +367,8 @@ class ClassMoments:
             n_classes, n_features = self.means.shape
             n_filters = filters.shape[1]
             rows = self._to_device(filters.T, dtype=self.covariances.dtype)
-            # One pass over the covariances, which is nearly all of the cost: (m, c n),
-            # as products of few rows, since the covariances are symmetric.
+            # The products F' Phi_i, in one pass over the covariances that takes most of
+            # the time.
             halves = self._by_blocks(
                 lambda part: rows @ xp.reshape(part, (-1, n_features)).T
             )
@@ -389,7 +395,7 @@ class ClassMoments:
 
     @cached_property
     def _blocks(self):
-        """Slices of the classes, one for each call of a thread."""
+        """Slices of the classes, each processed by one thread."""
         n_classes, n_blocks = len(self.means), 1
         if self.parallel and self._xp is np:
             n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
@@ -397,7 +403,7 @@ class ClassMoments:
         return [slice(*pair) for pair in pairwise(ends)]
 
     def _by_blocks(self, function):
-        """Results of a function of blocks of the covariances."""
+        """The results of ``function`` for all blocks of the covariances."""
         if len(self._blocks) == 1:
             return [function(self.covariances)]
         return map_threads(
@@ -408,30 +414,30 @@ class ClassMoments:
 class MeanPairwiseDistance(Objective):
     r"""Mean distance between the class-conditional Gaussians of projected data.
 
-    For filters F of shape (n, m), the classes have the projected statistics
-    :math:`\mu_i = F^\top \gamma_i` and
-    :math:`\Sigma_i = F^\top \Phi_i F + \sigma^2 I` (section 4 of Herrera-Esposito and
-    Burge, 2025), and the value is the mean of :math:`d(i, j)` over all pairs
-    :math:`i < j`, equation 1 of the paper up to a constant factor.
+    For filters F of shape (n, m), the projected classes have the means
+    :math:`\mu_i = F^\top \gamma_i` and the covariances
+    :math:`\Sigma_i = F^\top \Phi_i F + \sigma^2 I`. The value is the mean of
+    :math:`d(i, j)` over all pairs :math:`i < j` (section 4 and, up to a constant
+    factor, equation 1 of Herrera-Esposito and Burge, 2025).
 
     Parameters
     ----------
     means : ndarray of shape (c, n)
         Class means :math:`\gamma_i`, c > 1.
     covariances : ndarray of shape (c, n, n)
-        Class covariances :math:`\Phi_i`; not copied if C-contiguous.
+        Class covariances :math:`\Phi_i`. Not copied if C-contiguous.
     regularization : float
         :math:`\sigma^2`, in squared units of the data.
-    distance : class
-        One of the values of :data:`skgeom.objectives.DISTANCES`.
+    distance : class or object
+        A result of :func:`skgeom.objectives.find_distance`.
     squared : bool, default=False
         Whether to average the squares of the distances.
     weights : ndarray of shape (c,), default=None
-        Weights :math:`w_i` of the classes: the mean is then that with the weights
-        :math:`w_i w_j` of the pairs. None: equal weights.
+        Weights :math:`w_i` of the classes. A pair has the weight :math:`w_i w_j` in the
+        mean. None sets equal weights.
     pair_weights : ndarray of shape (c, c), default=None
-        Factors :math:`v_{ij}` of the weights of the pairs, symmetric: a pair then has
-        the weight :math:`w_i w_j v_{ij}`. None: equal factors.
+        Symmetric factors :math:`v_{ij}`. A pair then has the weight
+        :math:`w_i w_j v_{ij}`. None sets equal factors.
     """
 
     terms = "pairs"
@@ -459,7 +465,7 @@ class MeanPairwiseDistance(Objective):
 
     @property
     def complete(self):
-        """Whether this is the mean over all pairs, not over a subset of them."""
+        """Whether the objective is the mean over all pairs, not over a subset."""
         return self._pairs.complete
 
     @property
@@ -469,7 +475,7 @@ class MeanPairwiseDistance(Objective):
 
     @property
     def parallel(self):
-        """Whether threads share the work; few pairs are evaluated by one thread."""
+        """Whether several threads evaluate the pairs; one thread if pairs are few."""
         return self.distance.parallel and self.n_pairs > _PAIRS_PER_BLOCK
 
     @property
@@ -485,22 +491,19 @@ class MeanPairwiseDistance(Objective):
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
 
-        ``basis`` has shape (n, k). If its columns are orthonormal, filters G and
-        ``basis @ G`` meet the constraint of unit norm together.
+        ``basis`` has shape (n, k). If its columns are orthonormal, the filters G and
+        ``basis @ G`` have the same norms.
         """
         projected = copy(self)
         projected.classes = self.classes.project(basis)
         return projected
 
     def growing_subsets(self, random_state):
-        """Subsets of the pairs for the first iterations; none if the pairs are few.
-
-        See :func:`growing_subsets`.
-        """
+        """Subsets of pairs for the first iterations, see :func:`growing_subsets`."""
         return growing_subsets(self.weights, random_state, self.pair_weights)
 
     def subset(self, pairs):
-        """The same objective, estimated from some pairs only."""
+        """An objective that estimates the same mean from some pairs."""
         part = copy(self)
         part._pairs, part.n_pairs = pairs, len(pairs)
         return part
@@ -533,8 +536,9 @@ class MeanPairwiseDistance(Objective):
     def mean(self, filters):
         """Value at ``filters`` for all pairs, even if a subset of pairs is optimized.
 
-        With more than 524,288 pairs, the value is estimated from a fixed sample of
-        about this size, so values of two optimizations are comparable.
+        The value of more than 524,288 pairs is estimated from a sample of about this
+        size. The sample is always the same, so the values of two optimizations are
+        comparable.
         """
         pairs = large_sample(
             self.weights, _PAIRS_OF_MEAN, random_state=0, pair_weights=self.pair_weights
@@ -543,7 +547,7 @@ class MeanPairwiseDistance(Objective):
         return float(values @ pairs.weights)
 
     def matrix(self):
-        """Distances between all pairs, unprojected, as a symmetric (c, c) matrix."""
+        """Distances between all pairs of classes without filters, (c, c)."""
         pairs = all_pairs(np.ones(len(self.weights)))
         values = self._values(np.eye(self.n_features), pairs)
         matrix = np.zeros((len(self.weights), len(self.weights)))
@@ -570,9 +574,9 @@ class MeanPairwiseDistance(Objective):
             return values, np.ones_like(values)
         if self.squared:
             return values**2, 2 * values
-        # At zero the root has no gradient. Two classes that coincide are a minimum of
-        # their distance, so the subgradient zero lets the other pairs determine the
-        # ascent.
+        # The square root has no derivative at zero, the distance of two equal classes.
+        # Zero is a subgradient there, so the other pairs determine the ascent
+        # direction.
         roots = np.sqrt(values)
         slopes = np.zeros_like(roots)
         np.divide(0.5, roots, out=slopes, where=roots > 0)
@@ -580,17 +584,17 @@ class MeanPairwiseDistance(Objective):
 
 
 def _blocks(pairs):
-    """Pairs of classes, (i, j), with weights, in parts of about equal size."""
+    """Indices i and j and weights of the pairs, in blocks of about equal size."""
     arrays = (pairs.i, pairs.j, pairs.weights)
     n_blocks = min(-(-len(pairs.i) // _PAIRS_PER_BLOCK), _MOST_BLOCKS)
-    if n_blocks == 1:  # splitting costs .1 of an evaluation of three classes
+    if n_blocks == 1:  # np.array_split takes 10 % of an evaluation of three classes
         return [arrays]
     return list(zip(*(np.array_split(a, n_blocks) for a in arrays), strict=True))
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Some pairs of classes, for a mean over all of them.
+    """Pairs of classes, and their weights in a mean over all pairs.
 
     Attributes
     ----------
@@ -599,7 +603,7 @@ class Pairs:
     weights : ndarray of shape (p,)
         Weights of the pairs in the mean.
     complete : bool
-        Whether these are all pairs.
+        Whether the pairs are all pairs, not a sample.
     """
 
     i: np.ndarray
@@ -612,7 +616,7 @@ class Pairs:
 
 
 def n_weighted_pairs(weights, pair_weights=None):
-    """Number of pairs of classes that have a weight."""
+    """Number of pairs of classes with positive weights."""
     n_classes = int(np.count_nonzero(weights))
     if pair_weights is None:
         return n_classes * (n_classes - 1) // 2
@@ -620,14 +624,14 @@ def n_weighted_pairs(weights, pair_weights=None):
 
 
 def all_pairs(weights, pair_weights=None):
-    """All pairs of classes that have a weight.
+    """All pairs of classes with positive weights.
 
     Parameters
     ----------
     weights : ndarray of shape (c,)
         Weights of the classes.
     pair_weights : ndarray of shape (c, c), default=None
-        Factors of the weights of the pairs, symmetric.
+        Symmetric factors of the weights of the pairs.
     """
     classes = np.flatnonzero(weights)
     i, j = np.triu_indices(len(classes), 1)
@@ -641,19 +645,19 @@ def all_pairs(weights, pair_weights=None):
 
 
 def growing_subsets(weights, random_state, pair_weights=None):
-    """Subsets of the pairs, each part of the next one; none if the pairs are few.
+    """Growing subsets of the pairs; no subsets for at most ``FEW_PAIRS`` pairs.
 
-    The last subset has all pairs if their number is at most a fixed multiple of the
-    number of classes. All subsets respect this limit.
+    Each subset is part of the next subset. The last subset contains all pairs or, if
+    there are more than ``_LAST`` pairs per class, about ``_LAST`` pairs per class.
 
     Parameters
     ----------
     weights : ndarray of shape (c,)
         Weights of the classes.
     random_state : int, RandomState instance or None
-        Random state of the draw.
+        Random state of the samples.
     pair_weights : ndarray of shape (c, c), default=None
-        Factors of the weights of the pairs, symmetric.
+        Symmetric factors of the weights of the pairs.
 
     Returns
     -------
@@ -683,13 +687,15 @@ def large_sample(weights, n_pairs, random_state, pair_weights=None):
 
 
 class _CyclicPairs:
-    r"""Pairs of neighbors, at some distances, on a circle of the classes.
+    r"""Samples of pairs in which each class appears in proportion to its weight.
 
-    On a circle in random order, the pairs at r of the possible distances hold each
-    class 2 r times, and any two classes are as likely to be among them. A class of
-    weight :math:`w_i` has :math:`n_i \approx w_i` places of N on the circle, so that
-    the pair (i, j) is expected :math:`2 r n_i n_j / (N - 1)` times. Divided by that,
-    its weight makes the weighted sum of a sample an unbiased estimate of the mean.
+    The classes are arranged on a circle in random order. A sample consists of the pairs
+    of places at r randomly selected distances along the circle. It contains each place
+    2 r times, and any two places with the same probability. A class of weight
+    :math:`w_i`, relative to the mean weight, has :math:`n_i \approx w_i` of the N
+    places, so the expected number of occurrences of the pair (i, j) is :math:`2 r n_i
+    n_j / (N - 1)`. The weights of the pairs are divided by this number, so the weighted
+    sum of a sample is an unbiased estimate of the mean.
     """
 
     def __init__(self, weights, random_state, pair_weights=None):
@@ -706,7 +712,7 @@ class _CyclicPairs:
             self.total = (weights @ pair_weights @ weights - squares) / 2
 
     def sample(self, n_pairs):
-        """The pairs at the first few distances, about ``n_pairs`` of them."""
+        """A sample of about ``n_pairs`` pairs, which contains all smaller samples."""
         n_classes, n_places = len(self.weights), len(self.circle)
         distances = self.distances[: max(n_pairs // n_places, 1)]
         pairs = np.stack(
@@ -716,7 +722,7 @@ class _CyclicPairs:
             ]
         )
         pairs = np.sort(pairs[:, pairs[0] != pairs[1]], axis=0)
-        # Classes with several places may meet several times.
+        # A pair of classes with several places may occur several times.
         codes, counts = np.unique(pairs[0] * n_classes + pairs[1], return_counts=True)
         i, j = np.divmod(codes, n_classes)
         expected = 2 * len(distances) * self.places[i] * self.places[j] / (n_places - 1)

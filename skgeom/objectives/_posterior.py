@@ -1,4 +1,4 @@
-"""Information of the features about the class, for Gaussians of projected data."""
+"""Mutual information of features and class labels, for Gaussian classes."""
 
 from copy import copy
 
@@ -8,10 +8,10 @@ from skgeom.objectives._pairwise import ClassMoments, Objective
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
 from skgeom.utils.threads import map_threads
 
-# Samples are evaluated in blocks, each by one thread. The blocks, and so the result, do
-# not depend on the number of threads. They have so many samples, or up to sixteen times
-# as many if these have few numbers: a block should fit into a processor's cache, but
-# threads that work on small ones mostly wait for each other
+# Samples are evaluated in blocks, each by one thread. The blocks, and therefore the
+# result, do not depend on the number of threads. A block has 1,024 samples, or up to 16
+# times as many if samples have few features and classes: a block should fit into the
+# cache of a processor, but threads that process small blocks mostly wait for each other
 # (benchmarks/bench_shapes.py).
 _SAMPLES_PER_BLOCK = 1024
 _NUMBERS_PER_BLOCK = 2**19
@@ -20,31 +20,32 @@ _NUMBERS_PER_BLOCK = 2**19
 class MeanInformation(Objective):
     r"""Mean information of Gaussian features about the correct class, in nats.
 
-    For filters F of shape (n, m), a sample has the features :math:`z_k = F^\top x_k`,
-    and class i the projected statistics :math:`\mu_i = F^\top \gamma_i` and
+    For filters F of shape (n, m), sample k has the features :math:`z_k = F^\top x_k`,
+    and class i the projected mean :math:`\mu_i = F^\top \gamma_i` and covariance
     :math:`\Sigma_i = F^\top \Phi_i F + \sigma^2 I`. The value is
 
     .. math::
 
        \frac1N \sum_k \log \frac{\mathcal{N}(z_k; \mu_{y_k}, \Sigma_{y_k})}
-       {\sum_i \pi_i \mathcal{N}(z_k; \mu_i, \Sigma_i)}
+       {\sum_i \pi_i \mathcal{N}(z_k; \mu_i, \Sigma_i)},
 
-    which is the mean of the log posterior of the correct class, minus the log prior
-    probability :math:`\log \pi_{y_k}`: zero for uninformative features (appendix E.2 of
-    Herrera-Esposito and Burge, 2025, without a sample of the noise in the features).
-    With :math:`u_{ki} = \Sigma_i^{-1} (z_k - \mu_i)` and the
-    differences :math:`a_{ki}` between the indicator of the correct class and the
-    posterior, divided by N, its gradient is
+    the mean over the samples of the log posterior minus the log prior of the correct
+    class. It is zero for uninformative features. The definition is that of appendix E.2
+    of Herrera-Esposito and Burge (2025), except that no noise is added to the features.
+
+    Let :math:`u_{ki} = \Sigma_i^{-1} (z_k - \mu_i)`, and let :math:`a_{ki}` be the
+    indicator of the correct class minus the posterior, :math:`[i = y_k] - p(i \mid
+    z_k)`, divided by N. The gradient is
 
     .. math::
 
        \sum_{ki} a_{ki} \big( (\gamma_i - x_k) u_{ki}^\top
-       + \Phi_i F (u_{ki} u_{ki}^\top - \Sigma_i^{-1}) \big)
+       + \Phi_i F (u_{ki} u_{ki}^\top - \Sigma_i^{-1}) \big) .
 
     Parameters
     ----------
     X : ndarray or sparse array of shape (N, n)
-        Samples; not copied. Sparse ones have fast access to rows.
+        Samples. Not copied. Sparse arrays require fast access to rows (CSR).
     labels : ndarray of shape (N,)
         Index of the class of each sample.
     means : ndarray of shape (c, n)
@@ -56,10 +57,10 @@ class MeanInformation(Objective):
     log_priors : ndarray of shape (c,)
         Logarithms of the prior probabilities :math:`\pi_i`.
     weights : ndarray of shape (N,), default=None
-        Weights of the samples in the mean; None: equal weights.
+        Weights of the samples in the mean. None sets equal weights.
     """
 
-    # Invertible linear maps of the features change nothing but their noise.
+    # An invertible linear map of the features changes only the effect of sigma^2.
     rotation_invariant = affine_invariant = True
 
     def __init__(
@@ -91,7 +92,7 @@ class MeanInformation(Objective):
 
     @property
     def parallel(self):
-        """Whether threads share the work, so that BLAS should have one thread."""
+        """Whether several threads evaluate the samples."""
         return self.n_samples > _SAMPLES_PER_BLOCK
 
     def project(self, basis):
@@ -103,7 +104,7 @@ class MeanInformation(Objective):
         return projected
 
     def subset(self, rows):
-        """The same objective of some samples only; the classes remain as they are."""
+        """The objective of some samples, with the same class statistics."""
         if len(rows) == self.n_samples:
             return self
         part = copy(self)
@@ -114,7 +115,7 @@ class MeanInformation(Objective):
 
     @property
     def mean_log_prior(self):
-        """The mean log prior: the information plus this is the mean log posterior."""
+        """The mean log prior: the mean log posterior minus the information."""
         labels, weights = to_numpy(self.labels), to_numpy(self.weights)
         return float(np.average(self.log_priors[labels], weights=weights))
 
@@ -136,7 +137,7 @@ class MeanInformation(Objective):
             value, of_features, *sums = gaussians(*columns)
             return value, (of_features @ X).T, *sums
 
-        # Besides the features, each sample has a number for each class and filter.
+        # Each sample requires its features, and one number for each class and filter.
         parts = map_threads(evaluate, self._blocks(self.n_features + means.size))
         total = float(namespace(self.X).sum(self.weights))
         # If the samples are on a device, only these sums are transferred.
@@ -144,7 +145,7 @@ class MeanInformation(Objective):
         return sums[0], sums[1] + pull_back(*gaussians.pull_back(*sums[2:]))
 
     def _blocks(self, n_numbers=np.inf):
-        """Slices of the samples, of ``n_numbers`` numbers each."""
+        """Slices of the samples. Each sample requires ``n_numbers`` numbers."""
         size = int(_NUMBERS_PER_BLOCK / n_numbers)
         size = min(max(size, _SAMPLES_PER_BLOCK), 16 * _SAMPLES_PER_BLOCK)
         n_samples = self.n_samples
@@ -153,11 +154,11 @@ class MeanInformation(Objective):
 
 
 class _Gaussians:
-    """Log posteriors of features, with their gradients, by Gaussians of m dimensions.
+    """Log posteriors of features for Gaussian classes of m dimensions, and gradients.
 
-    Samples are whitened by each class: ``w = inv(L) (z - mean)``, ``L L.T`` being its
-    covariance. The samples are the last axis of all arrays. The arrays have the
-    namespace and device of X.
+    The features z are whitened for each class: ``w = inv(L) (z - mean)``, where
+    ``L L.T`` is the covariance of the class. The samples are the last axis of all
+    arrays, which have the namespace and device of X.
     """
 
     def __init__(self, means, covariances, log_priors, X):
@@ -169,12 +170,13 @@ class _Gaussians:
         self._stacked = like(self._inverse_factors.reshape(-1, means.shape[1]), X)
 
     def __call__(self, features, labels, weights):
-        """Sums over samples of the value and of the terms of the gradient.
+        """Sums over samples of the information and of the terms of its gradient.
 
-        Takes features (m, N), labels (N,) and weights (N,). Returns the sum of the
-        information; its gradient with respect to the features, (m, N); and, by class,
-        the sums of ``a w`` (c, m), ``a w w.T`` (c, m, m) and ``a`` (c,), with a the
-        indicator of the correct class minus the posterior, times the weight.
+        Accepts features (m, N), labels (N,) and weights (N,). Returns the weighted sum
+        of the information, its gradient with respect to the features (m, N), and, for
+        each class, the sums of ``a w`` (c, m), ``a w w.T`` (c, m, m) and ``a`` (c,),
+        where ``a`` is the weight of the sample times the indicator of the correct class
+        minus the posterior.
         """
         xp = namespace(features)
         n_classes, n_filters, _ = self._inverse_factors.shape
@@ -200,7 +202,10 @@ class _Gaussians:
         return gains @ weights, of_features, xp.sum(weighted, axis=2), spread, mass
 
     def pull_back(self, of_means, spread, mass):
-        """Gradients with respect to means, (c, m), and covariances, (c, m, m)."""
+        """Gradients with respect to means (c, m) and covariances (c, m, m).
+
+        The arguments are the last three results of ``__call__``.
+        """
         inverse_factors = self._inverse_factors
         of_means = (of_means[:, None] @ inverse_factors)[:, 0]
         inside = spread - mass[:, None, None] * np.eye(spread.shape[1])

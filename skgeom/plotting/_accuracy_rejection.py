@@ -10,15 +10,16 @@ from skgeom.utils.array_api import on_cpu
 class AccuracyRejectionDisplay(Display):
     """Display of the accuracy of the accepted samples against the rejection rate.
 
-    :meth:`from_estimator` and :meth:`from_predictions` create and draw the display.
+    Use :meth:`from_estimator` or :meth:`from_predictions` to create and draw the
+    display.
     The parameters are fractions; the axes show percentages.
 
     Parameters
     ----------
     accuracies : ndarray of shape (n_thresholds,)
-        Accuracy of the samples that are not rejected.
+        Accuracy of the accepted samples for each threshold.
     rejection_rates : ndarray of shape (n_thresholds,)
-        Fraction of the samples that are rejected, increasing.
+        Fraction of rejected samples for each threshold, in increasing order.
 
     Attributes
     ----------
@@ -32,7 +33,7 @@ class AccuracyRejectionDisplay(Display):
     See Also
     --------
     skgeom.accuracy_rejection_curve : Computes the curve.
-    skgeom.RejectionClassifier : Rejects below a threshold.
+    skgeom.RejectionClassifier : Rejects samples with scores below a threshold.
 
     Examples
     --------
@@ -60,13 +61,13 @@ class AccuracyRejectionDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw in; None creates new axes.
         **kwargs : dict
-            Properties of the line, for matplotlib's ``plot``. A legend shows its
-            ``label``, if given.
+            Properties of the line, for matplotlib's ``plot``. If ``label`` is given, a
+            legend is drawn.
 
         Returns
         -------
         display : AccuracyRejectionDisplay
-            This object, with the attributes ``line_``, ``ax_`` and ``figure_``.
+            The display, with the attributes ``line_``, ``ax_`` and ``figure_``.
 
         Raises
         ------
@@ -88,7 +89,7 @@ class AccuracyRejectionDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None, **kwargs):
-        """Draw the curve of a fitted classifier for samples.
+        """Draw the curve of a fitted classifier.
 
         Parameters
         ----------
@@ -103,20 +104,20 @@ class AccuracyRejectionDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw in; None creates new axes.
         **kwargs : dict
-            Properties of the line, as for :meth:`plot`. By default, its ``label`` is
-            the name of the class of the classifier.
+            Properties of the line, as for :meth:`plot`. The default ``label`` is the
+            name of the class of the classifier.
 
         Returns
         -------
         display : AccuracyRejectionDisplay
-            The display, drawn.
+            The display, which is drawn.
 
         Raises
         ------
         TypeError
             If the classifier has no ``predict_proba``.
         ValueError
-            See :func:`~skgeom.accuracy_rejection_curve`.
+            In the cases that :func:`~skgeom.accuracy_rejection_curve` lists.
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
@@ -136,7 +137,7 @@ class AccuracyRejectionDisplay(Display):
     def from_predictions(
         cls, y_true, y_score, *, labels=None, sample_weight=None, ax=None, **kwargs
     ):
-        """Draw the curve from probabilities or from scores of the classes.
+        """Draw the curve from class probabilities or class scores.
 
         Parameters
         ----------
@@ -146,8 +147,8 @@ class AccuracyRejectionDisplay(Display):
             The probabilities or scores, as for
             :func:`~skgeom.accuracy_rejection_curve`.
         labels : array-like of shape (n_classes,), default=None
-            The classes in the order of the columns; None for the sorted labels in
-            ``y_true``.
+            The classes in the order of the columns of ``y_score``. None uses the
+            sorted labels in ``y_true``.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
         ax : matplotlib Axes, default=None
@@ -158,12 +159,12 @@ class AccuracyRejectionDisplay(Display):
         Returns
         -------
         display : AccuracyRejectionDisplay
-            The display, drawn.
+            The display, which is drawn.
 
         Raises
         ------
         ValueError
-            See :func:`~skgeom.accuracy_rejection_curve`.
+            In the cases that :func:`~skgeom.accuracy_rejection_curve` lists.
         """
         accuracies, rejection_rates, _ = accuracy_rejection_curve(
             y_true, y_score, labels=labels, sample_weight=sample_weight

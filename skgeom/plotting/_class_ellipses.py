@@ -21,7 +21,8 @@ from skgeom.utils.validation import check_array, check_finite
 class ClassEllipsesDisplay(Display):
     """Display of class means and covariances in two dimensions, as ellipses.
 
-    :meth:`from_statistics` and :meth:`from_estimator` create and draw it.
+    Use :meth:`from_statistics` or :meth:`from_estimator` to create and draw the
+    display.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class ClassEllipsesDisplay(Display):
 
     See Also
     --------
-    DistanceMatrixDisplay : Distances between the classes, in all dimensions.
+    DistanceMatrixDisplay : Distances between the classes in all dimensions.
     FilterDisplay : Filters as images.
 
     Examples
@@ -65,7 +66,7 @@ class ClassEllipsesDisplay(Display):
     >>> len(display.ellipses_), display.ax_.get_xlabel()
     (3, 'feature 2')
 
-    The class moments of the features of a fitted estimator:
+    The class moments of the outputs of a fitted estimator:
 
     >>> sqfa = SQFA(2, random_state=0).fit(X, y)
     >>> display = ClassEllipsesDisplay.from_estimator(sqfa, X, y)
@@ -90,12 +91,12 @@ class ClassEllipsesDisplay(Display):
         Parameters
         ----------
         statistics : ClassStatistics
-            The statistics. If they contain second moments only, the means are drawn at
+            The statistics. If they contain only second moments, the means are drawn at
             zero.
         dims : tuple of two ints, default=(0, 1)
-            The two features.
+            Indices of the two features.
         feature_names : array-like of str of shape (n_features,), default=None
-            Names of all features; None for "feature 0" and so on.
+            Names of all features. None uses "feature 0", "feature 1", ...
         ax : matplotlib Axes, default=None
             Axes to draw in; None creates new axes.
         **kwargs : dict
@@ -104,15 +105,15 @@ class ClassEllipsesDisplay(Display):
         Returns
         -------
         display : ClassEllipsesDisplay
-            The display, drawn.
+            The display, which is drawn.
 
         Raises
         ------
         TypeError
             If ``statistics`` is not a :class:`~skgeom.ClassStatistics`.
         ValueError
-            If ``dims`` are not two features, or if the number of ``feature_names``
-            differs from the number of features.
+            If ``dims`` are not the indices of two different features, or if the number
+            of ``feature_names`` differs from the number of features.
         """
         check_statistics(statistics)
         n_features = statistics.n_features
@@ -136,15 +137,15 @@ class ClassEllipsesDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            A fitted transformer, or a fitted pipeline, the last step of which may be a
-            classifier.
+            A fitted transformer or pipeline. The last step of a pipeline may be a
+            classifier, which is then omitted.
         X : array-like of shape (n_samples, n_features), default=None
-            The samples. None draws ``statistics_`` of the estimator, for example of
-            :class:`~skgeom.SQFA`.
+            The samples. None uses the attribute ``statistics_`` of the estimator, for
+            example of :class:`~skgeom.SQFA`.
         y : array-like of shape (n_samples,), default=None
             Class labels of the samples.
         dims : tuple of two ints, default=(0, 1)
-            The two components.
+            Indices of the two components.
         ax : matplotlib Axes, default=None
             Axes to draw in; None creates new axes.
         **kwargs : dict
@@ -153,22 +154,20 @@ class ClassEllipsesDisplay(Display):
         Returns
         -------
         display : ClassEllipsesDisplay
-            The display, drawn.
+            The display, which is drawn.
 
         Raises
         ------
         TypeError
-            If the estimator has no ``transform``; or if X is None and the estimator has
+            If the estimator has no ``transform``, or if X is None and the estimator has
             no ``statistics_``.
         ValueError
-            If ``dims`` are not two components, or if only one of ``X`` and ``y`` is
-            given.
+            If ``dims`` are not the indices of two different components, or if only one
+            of ``X`` and ``y`` is given.
         """
         check_is_fitted(estimator)
         if (X is None) != (y is None):
-            raise ValueError(
-                "Pass both X and y, or neither to use statistics_ of the estimator."
-            )
+            raise ValueError("Pass both X and y, or neither: statistics_ is then used.")
         if isinstance(estimator, Pipeline) and not hasattr(estimator, "transform"):
             estimator = estimator[:-1]
         if X is None:
@@ -176,8 +175,8 @@ class ClassEllipsesDisplay(Display):
             statistics = estimator.statistics_
         elif not hasattr(estimator, "transform"):
             raise TypeError(
-                "estimator must be a transformer, or a pipeline with one before its "
-                f"last step, got a {type(estimator).__name__}."
+                "estimator must be a transformer, or a pipeline with transformers "
+                f"before its last step, got a {type(estimator).__name__}."
             )
         else:
             statistics = ClassStatistics.from_data(estimator.transform(X), y)
@@ -203,24 +202,22 @@ class ClassEllipsesDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; None creates new axes. The aspect of the axes is set to
-            equal.
+            Axes to draw in; None creates new axes. Both axes have the same scale.
         n_std : float, default=1.0
-            Length of the semi-axes, in standard deviations.
+            Length of the semi-axes of the ellipses, in standard deviations.
         cmap : str or matplotlib Colormap, default=None
             Color map for ordered classes, such as speeds. Numerical labels determine
-            the positions in the color map; other labels are equally spaced. None for
-            the colors of matplotlib's cycle, or "viridis" for more than ten classes.
+            the positions in the color map. All other labels are equally spaced. None
+            uses matplotlib's color cycle, or "viridis" for more than ten classes.
         legend : bool, default=True
-            Whether to draw a legend, or a color bar with a color map.
+            Whether to draw a legend or, if a color map is used, a color bar.
         label : str, default="class"
-            Title of the legend, or label of the color bar: the meaning of the class
-            labels, such as "speed (deg/s)".
+            Title of the legend or label of the color bar, such as "speed (deg/s)".
 
         Returns
         -------
         display : ClassEllipsesDisplay
-            This object, with the attributes ``ellipses_``, ``means_``, ``arrows_``,
+            The display, with the attributes ``ellipses_``, ``means_``, ``arrows_``,
             ``ax_`` and ``figure_``.
 
         Raises
@@ -248,7 +245,8 @@ class ClassEllipsesDisplay(Display):
             self.ellipses_.append(ax.add_patch(ellipse))
         self.means_ = ax.scatter(*means.T, s=12, c=colors)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], aspect="equal")
-        # A feature may be constant: the data limits get a smallest ratio of 0.1.
+        # A feature may be constant, so the smaller data range is at least 0.1 of the
+        # larger range.
         low, high = ax.dataLim.min, ax.dataLim.max
         half = (high - low).max() / 20
         ax.update_datalim([(low + high) / 2 - half, (low + high) / 2 + half])
@@ -267,28 +265,28 @@ class ClassEllipsesDisplay(Display):
         return self
 
     def plot_filters(self, filters, *, color="black", label=None, scale=1.0):
-        """Add filters to the display, as arrows from the mean of the class means.
+        """Add filters to the display, as arrows that start at the mean of the means.
 
         Parameters
         ----------
         filters : array-like of shape (n_filters, 2)
-            The two entries of each filter for the two axes.
+            The entries of each filter for the two features of the display.
         color : color, default="black"
             Color of the arrows.
         label : str, default=None
-            Name of the filters in the legend; None for no entry.
+            Label of the filters in the legend. None adds no entry.
         scale : float, default=1.0
             Length of the arrow of a filter of unit norm, in units of the axes.
 
         Returns
         -------
         display : ClassEllipsesDisplay
-            This object.
+            The display, with a new entry of ``arrows_``.
 
         Raises
         ------
         ValueError
-            If the filters do not have two entries.
+            If a filter does not have two entries.
         """
         filters = check_array(filters, dtype=np.float64, input_name="filters")
         if filters.shape[1] != 2:
@@ -365,7 +363,7 @@ def _checked_dims(dims, n_features):
 
 
 def _moments_of_two(statistics, dims):
-    """Means and covariances of two features; second moments as centered classes."""
+    """Means and covariances of two features, or zeros and their second moments."""
     block = np.ix_(range(len(statistics.classes)), dims, dims)
     if statistics.means is None:
         moments = on_cpu(statistics.second_moments)[block]
@@ -374,8 +372,8 @@ def _moments_of_two(statistics, dims):
 
 
 def _axes_of_ellipses(covariances):
-    """Half axes, the larger one first, and the angles of these, in degrees."""
+    """Half axes, larger half axis first, and the angles of the larger half axes."""
     eigenvalues, vectors = np.linalg.eigh(covariances)
-    # Covariances of rank 1 may have eigenvalues of -1e-17.
+    # Rounding may make an eigenvalue of a singular covariance negative.
     half_axes = np.sqrt(np.maximum(eigenvalues[:, ::-1], 0))
     return half_axes, np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))

@@ -1,4 +1,4 @@
-"""Base class of the displays, their inputs, and class labels as text."""
+"""Base class of the displays, validation of inputs, and class labels as text."""
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -9,7 +9,7 @@ from skgeom._statistics import ClassStatistics
 
 
 class Display:
-    """Base class: the axes and the figure that a display draws in."""
+    """Base class of displays with one matplotlib Axes."""
 
     def _set_axes(self, ax):
         """Set and return ``ax_``: the given axes, or axes of a new figure."""
@@ -30,15 +30,15 @@ def check_axes(ax, name):
     if not isinstance(ax, Axes):
         raise TypeError(
             f"{name} must be a matplotlib Axes, got {type(ax).__name__}. "
-            "plt.subplots() returns one."
+            "Create one with plt.subplots()."
         )
     return ax
 
 
 def fitted_step(estimator, attributes, remedy, *, transformer=False):
-    """The estimator, or the last step of a pipeline, that has one of the attributes.
+    """The estimator, or the last step of a pipeline with one of the attributes.
 
-    With ``transformer``, it must have ``transform`` as well.
+    With ``transformer=True``, the result must also have the method ``transform``.
     """
     check_is_fitted(estimator)
     steps = [estimator]
@@ -51,7 +51,7 @@ def fitted_step(estimator, attributes, remedy, *, transformer=False):
     kind = "a transformer" if transformer else "an estimator"
     raise TypeError(
         f"estimator must be {kind} with {' or '.join(attributes)}, or a pipeline with "
-        f"one, got a {type(estimator).__name__}. {remedy}"
+        f"such a step, got a {type(estimator).__name__}. {remedy}"
     )
 
 
@@ -60,12 +60,12 @@ def check_statistics(statistics):
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(
             f"statistics must be a ClassStatistics, got {type(statistics).__name__}. "
-            "ClassStatistics.from_data(X, y) returns one."
+            "Use ClassStatistics.from_data(X, y)."
         )
 
 
 def label_text(label):
-    """A class label as text; floats with six digits, as 0.1 + 0.2 has rounding."""
+    """A class label as text. Floats have six digits, which hides rounding errors."""
     return f"{label:g}" if isinstance(label, (float, np.floating)) else str(label)
 
 

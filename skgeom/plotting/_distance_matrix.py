@@ -19,32 +19,32 @@ from skgeom.plotting._display import (
 from skgeom.utils.array_api import on_cpu
 from skgeom.utils.validation import check_array, check_two_classes, real_array
 
-# A name that occurs in both has the same distance in both.
+# Names that occur in both registries have the same distance.
 _ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES
 
 
 class DistanceMatrixDisplay(Display):
-    """Display of the distances between pairs of classes, as a matrix in colors.
+    """Display of the matrix of distances between pairs of classes.
 
-    :meth:`from_estimator` and :meth:`from_statistics` create and draw it. To show a
-    different matrix of distances, create the display from the matrix and call
-    :meth:`plot`.
+    Use :meth:`from_estimator` or :meth:`from_statistics` to create and draw the
+    display. To show a different matrix of distances, create the display from the matrix
+    and call :meth:`plot`.
 
     Parameters
     ----------
     matrix : array-like of shape (n_classes, n_classes)
-        The distances, symmetric, not negative, and zero on the diagonal.
+        The distances: a symmetric, nonnegative matrix with a zero diagonal.
     classes : array-like of shape (n_classes,), default=None
-        The class labels, in the order of the rows; None for the numbers 0, 1, ...
+        The class labels, in the order of the rows. None uses the numbers 0, 1, ...
     label : str, default="distance"
-        Label of the color bar: the name of the distance.
+        Label of the color bar, such as the name of the distance.
 
     Attributes
     ----------
     im_ : matplotlib AxesImage
         The image of the matrix.
     text_ : ndarray of shape (n_classes, n_classes) of matplotlib Text, or None
-        The numbers in the cells; None for more than ten classes.
+        The numbers in the cells. None for more than ten classes.
     ax_ : matplotlib Axes
         The axes of the display.
     figure_ : matplotlib Figure
@@ -52,13 +52,13 @@ class DistanceMatrixDisplay(Display):
 
     See Also
     --------
-    ClassEllipsesDisplay : The classes in two dimensions.
+    ClassEllipsesDisplay : Class means and covariances in two dimensions.
     sklearn.metrics.ConfusionMatrixDisplay : Confusion matrix of a classifier.
 
     Notes
     -----
-    The values labeled as Fisher-Rao distance are Calvo-Oller lower bounds, as in
-    :class:`~skgeom.SQFA`.
+    The values with the label "Fisher-Rao distance" are Calvo-Oller lower bounds of the
+    Fisher-Rao distance, as in :class:`~skgeom.SQFA`.
 
     Examples
     --------
@@ -80,15 +80,16 @@ class DistanceMatrixDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, *, regularized=True, ax=None, **kwargs):
-        """Draw the class distances of the features of an estimator.
+        """Draw the distances between the classes after projection by an estimator.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted estimator with ``class_distances``, such as :class:`~skgeom.SQFA`,
-            or a fitted pipeline with such an estimator.
+            A fitted estimator with the method ``class_distances``, such as
+            :class:`~skgeom.SQFA`, or a fitted pipeline with such an estimator.
         regularized : bool, default=True
-            See :meth:`skgeom.SQFA.class_distances`.
+            Whether the covariances include the regularization, see
+            :meth:`skgeom.SQFA.class_distances`.
         ax : matplotlib Axes, default=None
             Axes to draw in; None creates new axes.
         **kwargs : dict
@@ -97,14 +98,14 @@ class DistanceMatrixDisplay(Display):
         Returns
         -------
         display : DistanceMatrixDisplay
-            The display, drawn.
+            The display, which is drawn.
 
         Raises
         ------
         TypeError
             If the estimator has no method ``class_distances``.
         ValueError
-            If a class covariance of the features is singular, without regularization.
+            If ``regularized=False`` and a projected class covariance is singular.
         """
         estimator = fitted_step(
             estimator,
@@ -128,16 +129,16 @@ class DistanceMatrixDisplay(Display):
         ax=None,
         **kwargs,
     ):
-        """Draw the distances between classes, given their statistics.
+        """Draw the distances between classes with the given statistics.
 
         Parameters
         ----------
         statistics : ClassStatistics
             The statistics of the classes.
         distance : str, StudentT or callable, default="fisher-rao"
-            Distance between two classes, as for :class:`~skgeom.SQFA`; or the name of a
-            distance of :class:`~skgeom.SecondMomentSQFA`, such as
-            ``"affine-invariant"``, which compares second moments.
+            Distance between two classes: a value of the parameter ``distance`` of
+            :class:`~skgeom.SQFA`, or the name of a distance between second moments of
+            :class:`~skgeom.SecondMomentSQFA`, such as ``"affine-invariant"``.
         regularization : float, default=0.0
             Variance that is added to each feature.
         ax : matplotlib Axes, default=None
@@ -148,22 +149,22 @@ class DistanceMatrixDisplay(Display):
         Returns
         -------
         display : DistanceMatrixDisplay
-            The display, drawn.
+            The display, which is drawn.
 
         Raises
         ------
         TypeError
             If ``statistics`` is not a :class:`~skgeom.ClassStatistics`.
         ValueError
-            If the distance is unknown, if there is one class only, if the covariance of
-            a class is singular without regularization, or if the distance requires
-            means and the statistics have no means.
+            If the distance is unknown, if there is only one class, if the regularized
+            covariance of a class is singular, or if the distance requires means and
+            the statistics contain only second moments.
         """
         matrix = _distances(statistics, distance, regularization)
         return cls(matrix, statistics.classes, _label(distance)).plot(ax=ax, **kwargs)
 
     def plot(self, ax=None, *, values_format=".2f", **kwargs):
-        """Draw the matrix, with the numbers in the cells for up to ten classes.
+        """Draw the matrix. The cells contain the numbers for up to ten classes.
 
         Parameters
         ----------
@@ -178,7 +179,7 @@ class DistanceMatrixDisplay(Display):
         Returns
         -------
         display : DistanceMatrixDisplay
-            This object, with the attributes ``im_``, ``text_``, ``ax_`` and
+            The display, with the attributes ``im_``, ``text_``, ``ax_`` and
             ``figure_``.
 
         Raises
@@ -186,8 +187,8 @@ class DistanceMatrixDisplay(Display):
         TypeError
             If the matrix does not contain real numbers.
         ValueError
-            If the matrix is not a matrix of distances, or if the number of labels
-            differs from the number of rows.
+            If the matrix is not symmetric, not nonnegative or has a nonzero diagonal,
+            or if the number of labels differs from the number of rows.
         """
         matrix, classes = _checked(self.matrix, self.classes)
         ax = self._set_axes(ax)
@@ -206,7 +207,7 @@ class DistanceMatrixDisplay(Display):
         return self
 
     def _write(self, matrix, values_format):
-        """Write the numbers, black or white for contrast with the cells."""
+        """Write the numbers in black or white, in contrast to the color of the cell."""
         dark = self.im_.to_rgba(matrix)[..., :3] @ [0.299, 0.587, 0.114] < 0.5
         size = "medium" if len(matrix) <= 5 else "x-small"
         properties = {"ha": "center", "va": "center", "fontsize": size}
@@ -218,6 +219,7 @@ class DistanceMatrixDisplay(Display):
 
 
 def _label(distance):
+    """Label of the color bar for a distance."""
     if isinstance(distance, str):
         return f"{find_distance(distance, _ALL_DISTANCES).label} distance"
     return f"distance {getattr(distance, '__name__', repr(distance))}"
@@ -244,14 +246,14 @@ def _distances(statistics, distance, regularization):
 
 
 def _compared(statistics, distance):
-    """Means and covariances, or zeros and second moments without means."""
+    """Means and covariances, or zero means and second moments."""
     named = isinstance(distance, str)
     if statistics.means is not None and (not named or distance in DISTANCES):
         return statistics.means, statistics.covariances
     if named and distance not in SECOND_MOMENT_DISTANCES:
         raise ValueError(
-            f"The distance {distance!r} compares means, but these statistics contain "
-            "second moments only. Use distance='affine-invariant', or another distance "
+            f"The distance {distance!r} compares means, but the statistics contain "
+            "only second moments. Use distance='affine-invariant', or another distance "
             "of SecondMomentSQFA."
         )
     second_moments = statistics.second_moments
@@ -266,14 +268,14 @@ def _checked(matrix, classes):
         raise ValueError(f"matrix must be square, got shape {matrix.shape}.")
     largest = np.abs(matrix).max()
     rounding = 1e-6 * largest
-    # The root of a squared distance that is zero up to rounding has half the digits.
+    # The square root of a squared distance has half of the accurate digits near zero.
     if (
         matrix.min() < -rounding
         or np.abs(np.diagonal(matrix)).max() > 1e-3 * largest
         or np.abs(matrix - matrix.T).max() > rounding
     ):
         raise ValueError(
-            "matrix must contain distances: symmetric, not negative, and zero on the "
+            "matrix must contain distances: symmetric, nonnegative, and zero on the "
             f"diagonal, got\n{np.array2string(matrix, threshold=50)}"
         )
     classes = range(len(matrix)) if classes is None else list(classes)

@@ -12,17 +12,17 @@ from skgeom.utils.validation import check_finite, real_array
 
 
 class FilterDisplay(Display):
-    """Display of linear filters as images, such as plots of space against time.
+    """Display of linear filters as images.
 
-    :meth:`from_estimator` creates and draws it. To show an array of filters, create the
-    display from the array and call :meth:`plot`.
+    Use :meth:`from_estimator` to create and draw the display of a fitted estimator. To
+    show an array of filters, create the display from the array and call :meth:`plot`.
 
     Parameters
     ----------
     filters : array-like of shape (n_filters, n_rows, n_columns)
         The filters.
     titles : array-like of str of shape (n_filters,), default=None
-        Titles of the filters; None for no titles.
+        Titles of the filters. None draws no titles.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class FilterDisplay(Display):
 
     See Also
     --------
-    ClassEllipsesDisplay : Class moments of two filters.
+    ClassEllipsesDisplay : Class means and covariances in two dimensions.
 
     Examples
     --------
@@ -61,35 +61,36 @@ class FilterDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            A fitted transformer with ``components_``, one filter per row, such as
-            :class:`~skgeom.SQFA` or :class:`~sklearn.decomposition.PCA`, or with
+            A fitted transformer with the attribute ``components_``, one filter per row,
+            such as :class:`~skgeom.SQFA` or :class:`~sklearn.decomposition.PCA`, or
             ``scalings_``, such as
-            :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`; or a
-            fitted pipeline. In a pipeline, the display draws the filters of the last
-            step with filters, in the features that this step receives.
+            :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. For a
+            fitted pipeline, the display draws the filters of the last step that has
+            filters, as functions of the input features of this step.
         shape : tuple of two ints, default=None
-            Rows and columns of the images, such as ``(28, 28)``. Their product must be
-            the number of features. None for square images.
+            Numbers of rows and columns of the images, such as ``(28, 28)``. Their
+            product must be the number of features. None draws square images.
         titles : "auto", None or array-like of str, default="auto"
-            Titles of the filters. ``"auto"`` uses the names of the transformer's
-            outputs, or "filter 0", "filter 1", ... if the names are long. None for no
-            titles.
+            Titles of the filters. ``"auto"`` uses the output names of the transformer,
+            or "filter 0", "filter 1", ... if a name has more than 15 characters. None
+            draws no titles.
         axes : array-like of matplotlib Axes, default=None
-            Axes to draw in, one per filter; None for a new figure.
+            Axes to draw in, one per filter. None creates a new figure.
         **kwargs : dict
             Further parameters of :meth:`plot`.
 
         Returns
         -------
         display : FilterDisplay
-            The display, drawn.
+            The display, which is drawn.
 
         Raises
         ------
         TypeError
             If the estimator has no filters.
         ValueError
-            If ``shape`` does not match the number of features; see also :meth:`plot`.
+            If ``shape`` does not match the number of features, and in the cases that
+            :meth:`plot` lists.
         """
         estimator = fitted_step(
             estimator,
@@ -115,39 +116,42 @@ class FilterDisplay(Display):
         extent=None,
         **kwargs,
     ):
-        """Draw the filters. Zero is the middle of the color map, white by default.
+        """Draw the filters.
+
+        The color map is symmetric about zero, which is white in the default color map.
 
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            Axes to draw in, one per filter; None for a grid in a new figure.
+            Axes to draw in, one per filter. None creates a grid in a new figure.
         n_columns : int, default=None
-            Number of columns of the grid; None selects a number with few empty places.
+            Number of columns of the grid. None selects a number with few empty cells.
         limits : {"each", "shared"}, default="each"
-            The magnitude at the ends of the color map: ``"each"`` uses the largest
-            magnitude of each filter, ``"shared"`` the largest magnitude of all filters,
-            with a color bar.
+            The absolute value at the ends of the color map. ``"each"`` uses the largest
+            absolute value of each filter. ``"shared"`` uses the largest absolute value
+            of all filters, and draws a color bar.
         xlabel, ylabel : str, default=None
-            Names of the columns and the rows, such as "position (deg)" and "time (ms)".
+            Labels of the horizontal and vertical axes, such as "position (deg)" and
+            "time (ms)".
         extent : tuple of four floats, default=None
-            The coordinates (left, right, bottom, top) of the edges of the images, where
-            bottom is below the last row. None for pixel numbers, without ticks.
+            The coordinates (left, right, bottom, top) of the edges of the images. The
+            last row of a filter is drawn at the bottom. None draws no ticks.
         **kwargs : dict
             Further parameters of matplotlib's ``imshow``, such as ``cmap``.
 
         Returns
         -------
         display : FilterDisplay
-            This object, with the attributes ``images_``, ``axes_`` and ``figure_``.
+            The display, with the attributes ``images_``, ``axes_`` and ``figure_``.
 
         Raises
         ------
         TypeError
             If the filters are not real numbers, or ``axes`` are not matplotlib Axes.
         ValueError
-            If the filters are not a stack of images of finite numbers, if the number of
-            axes or of titles differs from the number of filters, or if ``limits`` or
-            ``n_columns`` is invalid.
+            If ``filters`` is not a three-dimensional array of finite numbers, if the
+            number of axes or titles differs from the number of filters, or if
+            ``limits`` or ``n_columns`` is invalid.
         """
         filters = _checked_filters(self.filters)
         count = len(filters)
@@ -160,7 +164,7 @@ class FilterDisplay(Display):
                     f"{len(given)}."
                 )
         bounds = _bounds(filters, limits)
-        # Axes given by the caller count as one column: each has its own labels.
+        # Axes passed by the user are treated as one column, so each has its own labels.
         n_columns = _checked_columns(n_columns, count) if axes is None else 1
         width, height = _panel(filters[0], titles)
         width += 0.2 * (ylabel is not None)
@@ -201,7 +205,7 @@ class FilterDisplay(Display):
         self.figure_ = axes[0].figure
 
     def _label(self, n_columns, xlabel, ylabel):
-        """Label the left column and the lowest panel of each column."""
+        """Label the axes of the left column and of the lowest panel of each column."""
         for k, ax in enumerate(self.axes_):
             if k % n_columns == 0:
                 ax.set_ylabel(ylabel or "")
@@ -217,15 +221,15 @@ def _filters_of(estimator):
     """The filters of a fitted transformer, one per row."""
     if hasattr(estimator, "components_"):
         return np.atleast_2d(on_cpu(estimator.components_))
-    # Linear discriminant analysis keeps more scalings than it uses.
+    # LinearDiscriminantAnalysis stores more scalings than it uses.
     n_components = len(estimator.get_feature_names_out())
     return np.asarray(estimator.scalings_)[:, :n_components].T
 
 
 def _names_of(estimator):
-    """Names of the outputs if they fit above an image, or else numbers."""
+    """Names of the outputs, or numbers if a name is too long to fit above an image."""
     names = list(estimator.get_feature_names_out())
-    if max(map(len, names)) > 15:  # they would not fit above an image
+    if max(map(len, names)) > 15:
         names = [f"filter {k}" for k in range(len(names))]
     return names
 
@@ -252,9 +256,9 @@ def _checked_filters(filters):
     filters = real_array(filters, "filters").astype(np.float64)
     if filters.ndim != 3 or 0 in filters.shape:
         raise ValueError(
-            "filters must be images, of shape (n_filters, n_rows, n_columns), got "
-            f"shape {filters.shape}; filters.reshape(-1, n_rows, n_columns) converts "
-            "rows of numbers."
+            "filters must have shape (n_filters, n_rows, n_columns), got "
+            f"shape {filters.shape}. Use filters.reshape(-1, n_rows, n_columns) to "
+            "convert rows to images."
         )
     check_finite(filters, "filters", axis=(1, 2))
     return filters
@@ -262,7 +266,7 @@ def _checked_filters(filters):
 
 def _checked_columns(n_columns, count):
     if n_columns is None:
-        # From sqrt(count), a square grid, to twice as many: fewest empty places.
+        # The number from sqrt(count) to twice as many with the fewest empty cells.
         smallest = int(np.ceil(np.sqrt(count)))
         return min(range(smallest, 2 * smallest + 1), key=lambda n: (-count % n, n))
     if not (isinstance(n_columns, Integral) and n_columns >= 1):
@@ -277,7 +281,7 @@ def _bounds(filters, limits):
     largest = np.abs(filters).max(axis=(1, 2))
     if limits == "shared":
         largest[:] = largest.max()
-    return np.where(largest > 0, largest, 1)  # an image of zeros has no range
+    return np.where(largest > 0, largest, 1)  # 1 for a filter of zeros
 
 
 def _panel(image, titles):

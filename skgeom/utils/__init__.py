@@ -1,1 +1,1 @@
-"""Validation of matrices, and what depends on the version of scikit-learn."""
+"""Validation, array libraries, linear algebra, threads, and methods of estimators."""

@@ -1,4 +1,4 @@
-"""Dask arrays and data frames in blocks of rows. Dask is imported when needed."""
+"""Dask arrays and data frames in blocks of rows. Dask is imported in functions."""
 
 import copy
 from contextlib import contextmanager
@@ -13,16 +13,16 @@ from skgeom.utils.array_api import is_dask
 
 
 def check_not_dask(estimator, X, remedy):
-    """Raise TypeError for Dask data, which would be read into memory implicitly."""
+    """Raise TypeError for Dask data, instead of reading all data into memory."""
     if is_dask(X):
         raise TypeError(
             f"{type(estimator).__name__} needs all of X in memory, but X is a Dask "
-            f"{type(X).__name__}. {remedy}, or give X.compute() if it fits."
+            f"{type(X).__name__}. {remedy}, or pass X.compute() if it fits."
         )
 
 
 def empty_block(X):
-    """X without its rows, in memory, for validation."""
+    """An array or data frame in memory like X, with zero rows, for validation."""
     if _is_array(X):
         return np.empty((0, *X.shape[1:]), X.dtype)
     from dask.dataframe.utils import make_meta
@@ -38,7 +38,7 @@ def row_blocks(X, y, sample_weight=None):
     X : Dask array or Dask data frame
         The samples.
     y, sample_weight : Dask array, Dask series, or array-like
-        One value a sample. ``sample_weight`` may be None.
+        One value per sample. ``sample_weight`` may be None.
 
     Returns
     -------
@@ -55,8 +55,9 @@ def row_blocks(X, y, sample_weight=None):
     columns = _aligned_columns(X, y, sample_weight)
     if any(map(_is_array, columns)):
         n_blocks = len(row_chunks(columns[0]))
-        # The steps that make a block of arrays are one task, which they share. Frames
-        # are optimized alone: with an array, Dask loses the selection of a column.
+        # Arrays are optimized together, so that they share the tasks that create their
+        # blocks. Data frames are optimized separately: together with an array, Dask
+        # would lose the selection of a column.
         arrays = iter(dask.optimize(*filter(_is_array, columns)))
         blocks = []
         for column in columns:
@@ -76,17 +77,19 @@ def row_blocks(X, y, sample_weight=None):
 def map_row_blocks(function, X, y, sample_weight=None, *shared):
     """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
 
-    Data are read once for all columns. The steps that make a block of arrays or of a
-    frame are part of its task, so no block waits in memory between two tasks.
+    The data are read only once for all columns. The steps that make a block of arrays
+    or of a frame are part of its task, so no block waits in memory between two tasks.
+    Errors are those of :func:`row_blocks`.
 
     Parameters
     ----------
     function : callable
-        It is given the number of a block and its samples, labels and weights.
+        Called with the index of a block and its samples, labels and weights.
     X, y, sample_weight
-        As for :func:`row_blocks`, which raises the same.
+        The data, as for :func:`row_blocks`.
     *shared : object
-        Further arguments, the same for all blocks; each is one node of the graph.
+        Further arguments, which are the same for all blocks. Each is one node of the
+        task graph.
 
     Returns
     -------
@@ -138,8 +141,8 @@ def _with_number(function, number, *arguments):
 def _map_frames(function, columns, shared=()):
     """A frame with the results of :func:`map_row_blocks` as its blocks."""
     X, *others = columns
-    # Of a file, Dask may merge the blocks of each column differently if it is not asked
-    # for all of them at once.
+    # Dask may merge the blocks of each column of a file differently, unless it computes
+    # all columns together.
     return X.map_partitions(
         _of_frames,
         *others,
@@ -168,39 +171,40 @@ def _columns(number, *columns):
 
 
 def _aligned_columns(X, y, sample_weight):
-    """Samples, labels and weights, or None, in the same blocks of whole rows."""
+    """Samples, labels and weights in the same blocks of complete rows."""
     X = _whole_rows(X)
     if any(map(_is_array, (X, y, sample_weight))):
-        # Of a file, Dask may merge the blocks of each column differently.
+        # Dask may merge the blocks of each column of a file differently.
         X, y, sample_weight = map(_with_final_blocks, (X, y, sample_weight))
     named = ("y", y), ("sample_weight", sample_weight)
     return [X] + [v if v is None else _aligned(v, name, X) for name, v in named]
 
 
 def _with_final_blocks(data):
-    """A frame in the blocks that it is computed in; anything else as it is."""
+    """A Dask data frame in its final blocks; other data unchanged."""
     return data.optimize() if is_dask(data) and hasattr(data, "optimize") else data
 
 
 def _is_array(data):
-    """Whether these are Dask arrays, not of a frame, nor None, nor in memory."""
+    """Whether data are a Dask array, not a data frame, None or in memory."""
     return hasattr(data, "chunks")
 
 
 def _whole_rows(X):
-    """X with one chunk for all its columns."""
+    """X with complete rows in each chunk."""
     if not _is_array(X) or all(n == 1 for n in X.numblocks[1:]):
         return X
     return X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
 
 
 def _delayed(data, optimize=True):
+    """List of the delayed blocks of Dask data."""
     blocks = data.to_delayed(optimize_graph=optimize)
     return blocks.ravel().tolist() if isinstance(blocks, np.ndarray) else blocks
 
 
 def row_chunks(data):
-    """Numbers of rows of the blocks, NaN where they are not known."""
+    """Numbers of rows of the blocks; NaN for unknown numbers."""
     if _is_array(data):
         return data.chunks[0]
     return (np.nan,) * data.npartitions
@@ -214,8 +218,8 @@ def _aligned(values, name, X):
         if not known:
             raise ValueError(
                 f"{name} is in memory, but the lengths of the blocks of X are not "
-                f"known. Give {name} as a Dask array or series with the blocks of X, "
-                "or make X an array and call X.compute_chunk_sizes() first."
+                f"known. Pass {name} as a Dask array or series with the blocks of X, "
+                "or convert X to an array and call X.compute_chunk_sizes() first."
             )
         from dask.array import from_array
 
@@ -232,9 +236,9 @@ def _aligned(values, name, X):
         return values.rechunk((chunks,))
     if len(own) != len(chunks):
         raise ValueError(
-            f"X has {len(chunks)} blocks and {name} has {len(own)}, and their lengths "
+            f"X has {len(chunks)} blocks, but {name} has {len(own)}, and the lengths "
             "are not known. Call compute_chunk_sizes() on both arrays, or "
-            "repartition the data frame that both come from."
+            "repartition the data frame that contains both."
         )
     return values
 
@@ -248,19 +252,19 @@ def _check_length(n_values, name, chunks):
 
 @contextmanager
 def naming_block(number):
-    """Put the number of a block, if it has one, before errors in its data."""
+    """Add the index of a block to errors in its data, unless it is None."""
     try:
         yield
     except (TypeError, ValueError) as error:
         if number is None:
             raise
-        # Some of their kinds are made of other arguments than a message.
+        # Some subclasses cannot be created from a message.
         kind = ValueError if isinstance(error, ValueError) else TypeError
         raise kind(f"Block {number}: {error}") from error
 
 
 def score_by_blocks(score):
-    """A ``score`` of samples that gives the accuracy of Dask arrays and frames, too."""
+    """Decorate ``score``: compute the accuracy of Dask data block by block."""
 
     @wraps(score)
     def wrapper(self, X, y, sample_weight=None, **params):
@@ -278,7 +282,7 @@ def score_by_blocks(score):
 
 
 def _score(number, X, y, sample_weight, model):
-    """The weight of a block, and of its samples that are classified correctly."""
+    """The weight of the samples of a block, and of the correctly classified ones."""
     weight = len(y) if sample_weight is None else np.sum(sample_weight)
     if len(y) == 0 or weight == 0:
         return 0.0, 0.0
@@ -287,11 +291,11 @@ def _score(number, X, y, sample_weight, model):
 
 
 def by_blocks(method):
-    """A method of samples X that maps Dask arrays and frames block by block, lazily.
+    """Decorate a method of samples X: process Dask data lazily, block by block.
 
-    The result for a Dask array or data frame is a Dask array of known dtype and shape,
-    except that ``transform`` of a data frame returns a data frame with the names of
-    ``get_feature_names_out``. Later changes of the estimator do not affect the result.
+    The result is a Dask array of known dtype and shape. ``transform`` of a Dask data
+    frame returns a Dask data frame with the names of ``get_feature_names_out``. Later
+    changes of the estimator do not affect the result.
     """
 
     @wraps(method)
@@ -305,7 +309,7 @@ def by_blocks(method):
             raise TypeError(
                 f"set_output(transform={container!r}) would gather all of X in memory, "
                 f"but X is a Dask {type(X).__name__}. Use set_output(transform="
-                "'default'): a Dask data frame gives a Dask data frame."
+                "'default'), which returns a Dask data frame for a Dask data frame."
             )
         of_block = partial(_map_block, method, copy.copy(self))
         X = _whole_rows(X)
@@ -325,7 +329,7 @@ def by_blocks(method):
 
 
 def merged(parts, merge):
-    """Delayed parts merged in pairs; ``merge`` takes a list."""
+    """Merge delayed parts in pairs. ``merge`` accepts a list of parts."""
     import dask
 
     merge = dask.delayed(merge)
@@ -336,7 +340,7 @@ def merged(parts, merge):
 
 
 def _map_block(method, estimator, block):
-    """The method's result for a block in memory, which may have no samples."""
+    """The result of a method for a block in memory, which may have no samples."""
     if len(block):
         result = method(estimator, block)
     else:
@@ -348,7 +352,7 @@ def _map_block(method, estimator, block):
 
 
 def _one_sample(block):
-    """A sample, valid for vectors and for SPD matrices, of the form of a block."""
+    """One valid sample, a vector or an SPD matrix, with the type of the block."""
     if _is_frame(block):
         single = (block.dtypes == np.float32).all()
         one = np.ones((1, block.shape[1]), np.float32 if single else np.float64)

@@ -1,4 +1,4 @@
-"""Public methods that estimators share: class scores and linear projections."""
+"""Public methods of several estimators: predictions and linear projections."""
 
 import numpy as np
 from sklearn.base import (
@@ -21,15 +21,16 @@ from skgeom.utils.validation import check_two_classes, checked_labels
 
 
 class ScoreClassifierMixin(ClassifierMixin):
-    """The predictions of a classifier that computes scores of the classes.
+    """Predictions of a classifier that computes class scores.
 
     A subclass sets ``classes_`` and ``_fitted_array``, the name of a fitted array, and
-    defines ``_class_scores(X)``, (n_samples, n_classes), the largest of which decides.
+    defines ``_class_scores(X)``, which returns scores of shape (n_samples, n_classes).
+    The predicted class has the largest score.
     """
 
     @estimator_method
     def decision_function(self, X):
-        """Compute the scores of the classes.
+        """Compute the class scores.
 
         Parameters
         ----------
@@ -39,10 +40,11 @@ class ScoreClassifierMixin(ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores in the order of ``classes_``; the predicted class has the largest
-            score. For two classes, the score of the second class minus the score of the
-            first class. If the classifier computes probabilities, the scores are the
-            logarithms of prior times density, up to a term common to all classes.
+            Scores in the order of ``classes_``. The predicted class has the largest
+            score. For two classes, the result is the score of the second class minus
+            the score of the first class. If the classifier computes probabilities, the
+            scores are the logarithms of prior times density, up to a term that all
+            classes share.
         """
         scores = self._class_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -59,7 +61,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels from ``classes_``.
+            The predicted class labels.
         """
         scores = self._class_scores(X)
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
@@ -73,7 +75,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
         y : array-like of shape (n_samples,)
-            True classes of the samples.
+            True class labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
 
@@ -87,11 +89,11 @@ class ScoreClassifierMixin(ClassifierMixin):
 
 
 class PosteriorClassifierMixin(ScoreClassifierMixin):
-    """The predictions of a classifier that computes joint log-likelihoods.
+    """Predictions of a classifier that computes joint log-likelihoods.
 
     A subclass sets ``classes_`` and ``_fitted_array``, the name of a fitted array, and
-    defines ``_joint_log_likelihood(X)``: the logarithms of prior times density,
-    (n_samples, n_classes), up to a term that the classes share.
+    defines ``_joint_log_likelihood(X)``, which returns the logarithms of prior times
+    density, (n_samples, n_classes), up to a term that all classes share.
     """
 
     def _class_scores(self, X):
@@ -109,7 +111,7 @@ class PosteriorClassifierMixin(ScoreClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Logarithms of the probabilities, in the order of ``classes_``.
+            Logarithms of the class probabilities, in the order of ``classes_``.
         """
         return log_softmax(self._joint_log_likelihood(X))
 
@@ -125,14 +127,14 @@ class PosteriorClassifierMixin(ScoreClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``.
+            Class probabilities, in the order of ``classes_``.
         """
         logarithms = log_softmax(self._joint_log_likelihood(X))
         return namespace(logarithms).exp(logarithms)
 
 
 def log_softmax(scores):
-    """Logarithms of probabilities that are proportional to the exponentials."""
+    """Logarithms of the softmax of each row."""
     xp = namespace(scores)
     scores = scores - xp.max(scores, axis=1, keepdims=True)
     return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
@@ -141,7 +143,7 @@ def log_softmax(scores):
 class LinearProjection(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Projection onto ``components_`` that are learned from labeled samples."""
+    """Base class of projections onto ``components_`` learned from labeled samples."""
 
     _fitted_array = "components_"
 
@@ -157,14 +159,14 @@ class LinearProjection(
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            The products ``X @ components_.T``, without centering; float32 for X of
-            float32.
+            The products ``X @ components_.T``, without centering. They have the dtype
+            float32 if X has the dtype float32, and float64 otherwise.
         """
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         return X @ astype(self.components_, X.dtype).T
 
     def _validate(self, X, y):
-        """Valid X, in double precision, and class numbers; sets the classes."""
+        """Validated X in double precision, and class indices. Sets ``classes_``."""
         check_not_dask(self, X, "Fit it to a sample of the rows")
         check_library(X, self)
         X = validate_data(self, X, dtype=float_dtypes(X)[0])

@@ -1,8 +1,9 @@
-"""Arrays of libraries other than NumPy, by the array API standard.
+"""Functions for arrays of all libraries that support the array API standard.
 
-With scikit-learn's ``array_api_dispatch=True``, estimators compute with arrays of
-PyTorch, CuPy or JAX by that library and on their device. NumPy computes with arrays in
-CPU memory, where it is equally fast. For NumPy arrays, no other library is imported.
+With scikit-learn's ``array_api_dispatch=True``, arrays of PyTorch, CuPy or JAX on a
+device such as a GPU are processed by their library on this device. Arrays in CPU memory
+are processed with NumPy, which is equally fast there. For NumPy arrays, no other
+library is imported.
 """
 
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ except ImportError:
     ARRAY_API = False
 
     def _check_same_namespace(X, estimator, *, attribute, method):
-        """Older versions dispatch less."""
+        """Raise ValueError if the library of X is not supported."""
         check_library(X, estimator)
 
 
@@ -32,16 +33,14 @@ _OF_NUMPY = (np.ndarray, np.generic, bool, int, float, list, tuple, type(None), 
 
 
 def namespace(*arrays):
-    """The array API namespace of some arrays.
-
-    It is NumPy if no argument is an array of a different library.
+    """The array API namespace of arrays; NumPy if all are NumPy arrays or no arrays.
 
     Raises
     ------
     TypeError
         If the arrays have different namespaces.
     """
-    for array in arrays:  # faster than any(...), which counts for small arrays
+    for array in arrays:  # faster than any(...), which matters for small arrays
         if not isinstance(array, _OF_NUMPY) and hasattr(array, "__dlpack__"):
             break
     else:
@@ -62,9 +61,9 @@ def is_dispatched(X):
 
 
 def is_by_numpy(X):
-    """Whether X, an array of a different library, is processed with NumPy.
+    """Whether X, an array of another library than NumPy, is processed with NumPy.
 
-    Raises ValueError if X holds no numbers.
+    Raises ValueError if X contains no numbers.
     """
     if not is_dispatched(X):
         return False
@@ -73,18 +72,18 @@ def is_by_numpy(X):
 
 
 def is_in_host_memory(array):
-    """Whether NumPy can read an array of a different library without a copy.
+    """Whether NumPy can read an array of another library without a copy.
 
-    It cannot if the library records operations on the array for derivatives.
+    False if the library records operations on the array to compute derivatives.
     """
-    # JAX and array_api_strict name the CPU in capitals, or with a number. Traced arrays
-    # of JAX have no device.
+    # The CPU has names with capitals in JAX and array_api_strict, or with a number.
+    # Traced arrays of JAX have no device.
     is_cpu = "cpu" in str(device_of(array)).lower()
     return is_cpu and not _is_recorded(array)
 
 
 def _is_recorded(array):
-    """Whether PyTorch differentiates with respect to a tensor, in either mode."""
+    """Whether PyTorch differentiates a tensor, in reverse or forward mode."""
     from array_api_compat import is_torch_array
 
     if not is_torch_array(array):
@@ -103,13 +102,13 @@ def _is_recorded(array):
 def is_traced(X):
     """Whether JAX traces X, for ``jit``, ``vmap`` or ``grad``.
 
-    X then has neither numbers nor a device.
+    Traced arrays have neither values nor a device.
     """
     return is_dispatched(X) and device_of(X) is None
 
 
 def check_holds_numbers(array, name="X"):
-    """Raise ValueError if a tensor has no numbers, or not all of them, in its memory.
+    """Raise ValueError for sparse tensors, and for tensors without values.
 
     ``name`` is the name of the argument in the message.
     """
@@ -118,12 +117,12 @@ def check_holds_numbers(array, name="X"):
     layout = getattr(array, "layout", None)
     if "strided" not in str(layout or "strided"):
         raise ValueError(
-            f"{name} is a sparse tensor, of layout {layout}, but must be dense: use "
+            f"{name} is a sparse tensor, of layout {layout}, but must be dense. Use "
             f"{name}.to_dense(), or a SciPy sparse array if the estimator accepts it."
         )
     if str(device_of(array)) == "meta":
         raise ValueError(
-            f"{name} is on the device 'meta', where tensors hold no numbers: load or "
+            f"{name} is on the device 'meta', where tensors have no values. Load or "
             "compute it on another device first."
         )
 
@@ -138,7 +137,7 @@ def device_of(array):
 
 
 def to_numpy(array):
-    """The array as a NumPy array, copied to CPU memory if it is on a device."""
+    """The array as a NumPy array, copied to CPU memory if it is on another device."""
     if isinstance(array, _OF_NUMPY):
         return np.asarray(array)
     from array_api_compat import is_cupy_array, is_torch_array
@@ -158,8 +157,8 @@ def to_numpy(array):
 def like(array, model, dtype=None):
     """An array in the namespace and on the device of ``model``.
 
-    The dtype is kept, unless ``dtype`` is given, or the device has no float64: then
-    float64 becomes float32.
+    The dtype does not change, unless ``dtype`` is given. If the device does not support
+    float64, float64 is converted to float32.
     """
     xp = namespace(model)
     if xp is np:
@@ -186,16 +185,17 @@ def on_cpu(array):
 
 
 def float_dtypes(X):
-    """The dtypes that validation keeps: float64, if the device has it, and float32.
+    """The dtypes that validation accepts, for the ``dtype`` of scikit-learn's checks.
 
-    Validation converts other dtypes to the first one.
+    They are float64, if the device of X supports it, and float32. Validation converts
+    all other dtypes to the first of them.
 
     Raises
     ------
     ValueError
-        If X, an array of a library other than NumPy, is complex, sparse or holds no
-        numbers. scikit-learn checks NumPy arrays, and would discard the imaginary parts
-        of others.
+        If X is an array of a library other than NumPy and is complex, sparse or without
+        values. scikit-learn checks NumPy arrays only, and would discard the imaginary
+        parts of arrays of other libraries.
     """
     if not is_dispatched(X):
         return [np.float64, np.float32]
@@ -207,7 +207,7 @@ def float_dtypes(X):
 
 
 def float_dtype(array):
-    """The dtype float64, or float32 if the device has no float64."""
+    """The dtype float64, or float32 if the device does not support float64."""
     xp = namespace(array)
     return xp.float64 if has_float64(array) else xp.float32
 
@@ -224,7 +224,7 @@ def has_float64(array):
 
 
 def take(array, rows, axis=0):
-    """Rows (axis 0) or columns (axis 1), by numbers, a mask or a slice."""
+    """Rows (axis 0) or columns (axis 1), selected by indices, a mask or a slice."""
     xp = namespace(array)
     if xp is np:
         return array[:, rows] if axis else array[rows]
@@ -236,7 +236,7 @@ def take(array, rows, axis=0):
 
 
 def take_labels(classes, numbers):
-    """The labels of encoded classes, in their namespace; texts are NumPy arrays."""
+    """The labels of encoded classes; text labels are always NumPy arrays."""
     xp = namespace(numbers)
     if xp is np or not _is_array_of_numbers(classes):
         return classes[to_numpy(numbers)]
@@ -244,14 +244,14 @@ def take_labels(classes, numbers):
 
 
 def block(matrix, rows, columns):
-    """The submatrix of some rows and columns."""
+    """The submatrix with the given rows and columns."""
     if namespace(matrix) is np:
         return matrix[np.ix_(rows, columns)]
     return take(take(matrix, rows), columns, axis=1)
 
 
 def astype(array, dtype, copy=False):
-    """The array in a dtype of its namespace; not copied if it has this dtype."""
+    """The array converted to a dtype; not copied by default if it has this dtype."""
     xp = namespace(array)
     if xp is np:
         return array.astype(dtype, copy=copy)  # numpy.astype is newer than numpy 2.0
@@ -259,7 +259,7 @@ def astype(array, dtype, copy=False):
 
 
 def dtype_name(array):
-    """The name of a floating-point dtype, equal for all libraries."""
+    """The name of the floating-point dtype of an array, equal for all libraries."""
     return "float32" if precision(array) > 1e-10 else "float64"
 
 
@@ -269,12 +269,12 @@ def precision(array):
 
 
 def in_double(array, copy=False):
-    """The array in float64, or in float32 if its device has no float64."""
+    """The array in float64, or in float32 if the device does not support float64."""
     return astype(array, float_dtype(array), copy)
 
 
 def device_and_dtype(array):
-    """The dtype and device of an array, as options of creation functions."""
+    """The dtype and device of an array, as keyword arguments of creation functions."""
     return {"dtype": array.dtype, "device": device_of(array)}
 
 
@@ -295,7 +295,7 @@ def average(arrays, weights):
 
 
 def put(array, mask, values):
-    """The array with ``values`` where a mask is set; it may be modified."""
+    """The array with ``values`` where ``mask`` is true. ``array`` may be modified."""
     if namespace(array) is np:
         array[mask] = values
         return array
@@ -305,7 +305,7 @@ def put(array, mask, values):
 
 
 def by_numpy(function, model, /, *args, **kwargs):
-    """Call a function with NumPy arguments, and move its result like ``model``."""
+    """Call a function with NumPy arguments; its result is moved like ``model``."""
     args = [on_cpu(arg) for arg in args]
     kwargs = {name: on_cpu(arg) for name, arg in kwargs.items()}
     move = partial(_moved, convert=partial(like, model=model))
@@ -313,7 +313,7 @@ def by_numpy(function, model, /, *args, **kwargs):
 
 
 def each(convert, result):
-    """Convert an array, or each array of a tuple."""
+    """Apply ``convert`` to an array, or to each array of a tuple."""
     if isinstance(result, tuple):
         return tuple(map(convert, result))
     return convert(result)
@@ -321,7 +321,7 @@ def each(convert, result):
 
 @contextmanager
 def linear_algebra():
-    """Context in which the LinAlgError of any library is NumPy's."""
+    """Context that converts the LinAlgError of any library to the error of NumPy."""
     try:
         yield
     except np.linalg.LinAlgError:
@@ -339,13 +339,13 @@ def cholesky_factors(matrices):
         return np.linalg.cholesky(matrices)
     with linear_algebra():
         factors = xp.linalg.cholesky(matrices)
-    if not xp.isfinite(xp.sum(factors)):  # some libraries raise nothing
+    if not xp.isfinite(xp.sum(factors)):  # some libraries raise no error
         raise np.linalg.LinAlgError("Matrix is not positive definite")
     return factors
 
 
 def is_complex(array):
-    """Whether an array holds complex numbers."""
+    """Whether an array is complex."""
     if isinstance(array, _OF_NUMPY):
         return np.iscomplexobj(array)
     return namespace(array).isdtype(array.dtype, "complex floating")
@@ -364,16 +364,16 @@ def adjoint(matrices):
 
 
 def move_attributes(estimator, X):
-    """Move the fitted arrays of an estimator, except its classes, like X."""
+    """Move the fitted arrays of an estimator, except ``classes_``, like X."""
     if namespace(X) is not np:
         vars(estimator).update(moved(vars(estimator), partial(like, model=X)))
 
 
 def moved(attributes, convert):
-    """A dict of attributes of an estimator, whose fitted arrays are converted.
+    """The attributes of an estimator, with converted fitted arrays.
 
-    This includes arrays of the attributes that scikit-learn's ``move_estimator_to``
-    moves. Parameters, texts and the classes are left as they are.
+    Objects with the method that scikit-learn's ``move_estimator_to`` calls are
+    converted as well. Parameters, text and ``classes_`` do not change.
     """
     result = dict(attributes)
     for name, value in attributes.items():
@@ -392,7 +392,7 @@ def _moved(value, convert):
 
 
 def numbers_like(value, model):
-    """Numeric arrays on the device of ``model``; other values unchanged."""
+    """A numeric array moved like ``model``; other values unchanged."""
     return like(value, model) if _is_array_of_numbers(value) else value
 
 
@@ -428,6 +428,6 @@ def check_library(X, estimator, name=None):
 
 
 def is_dask(data):
-    """Whether this is an array or a data frame of Dask."""
-    # Until 2025.1, the frames of Dask were in a package of their own.
+    """Whether data are a Dask array, data frame or series."""
+    # Before version 2025.1, the data frames of Dask were in a separate package.
     return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")

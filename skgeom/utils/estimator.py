@@ -1,10 +1,10 @@
 """The decorator of public methods of estimators, and what it requires.
 
 With scikit-learn's ``array_api_dispatch=True``, fitted attributes and results have the
-namespace and device of X. That library computes them if X is on a device. If X is in
-CPU memory, NumPy computes them: the methods themselves then get NumPy arrays and an
-estimator whose fitted attributes are NumPy arrays. Nothing is copied in either
-direction, except read-only arrays.
+namespace and device of X. If X is on a device such as a GPU, the library of X computes
+them. If X is in CPU memory, NumPy computes them: the decorator converts the arguments
+and the fitted attributes to NumPy arrays, calls the method, and converts the results
+back. Only read-only arrays are copied.
 """
 
 import inspect
@@ -65,20 +65,21 @@ except ImportError:
         _init_callback_context = None
 
 
-# The progress of the fit in this thread. Functions for other threads must pass it on.
+# The progress of the fit in this thread. Code that starts threads must pass it to them.
 _CURRENT = ContextVar("_CURRENT", default=None)
 
-# Minimum time in seconds between lines about steps with verbose=1 (a definition).
+# Minimum time in seconds between printed lines about steps with verbose=1.
 _SECONDS = 1.0
 
-# Attributes that scikit-learn needs to end its callbacks after a fit, and then removes.
+# Attributes that scikit-learn requires to end its callbacks after a fit, and removes.
 _OF_CALLBACKS = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
 
 class BaseEstimator(_BaseEstimator):
     """scikit-learn's base class, with the version of skgeom in the stored state.
 
-    Loading the state of a different version raises a warning, as in scikit-learn.
+    Loading the state of a different version of skgeom raises a warning, as scikit-learn
+    does for its own versions.
     """
 
     def _validate_params(self):
@@ -113,7 +114,7 @@ class BaseEstimator(_BaseEstimator):
 
 @contextmanager
 def naming(name):
-    """Name the argument in errors of scikit-learn's checks that do not."""
+    """Context that adds the name of the argument to errors that lack it."""
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
@@ -125,7 +126,7 @@ def naming(name):
 
 
 def validate_data(estimator, X, **options):
-    """Samples that scikit-learn's check accepts, or an error that names X."""
+    """scikit-learn's ``validate_data``, with errors that name X."""
     with naming("X"):
         return _validate_data(estimator, X, **options)
 
@@ -133,30 +134,31 @@ def validate_data(estimator, X, **options):
 def estimator_method(method=None, *, nested_validation=False):
     """Decorate a public method of an estimator.
 
-    The name of the method decides:
+    The effect depends on the name of the method:
 
     ``fit``, ``partial_fit``, ``fit_statistics``
-        validate the parameters of the estimator, as scikit-learn's ``_fit_context``;
-        report progress; and leave the estimator as it was if they raise. The first
-        argument is X, or a ``ClassStatistics``;
+        The parameters of the estimator are validated, as by scikit-learn's
+        ``_fit_context``, and progress is reported. If the method raises an error, the
+        estimator does not change. The first argument is X or a ``ClassStatistics``.
     ``adapt``, ``partial_adapt``
-        do the same without validation of the parameters;
+        The same, without validation of the parameters.
     ``score``
-        also accepts X and y as Dask arrays or data frames;
-    all others
-        raise NotFittedError before a fit, and map Dask arrays and data frames X lazily,
-        block by block, if X is their only argument.
+        X and y may also be Dask arrays or data frames.
+    all other methods
+        The method raises NotFittedError before a fit. If X is the only argument and a
+        Dask array or data frame, it is processed lazily, block by block.
 
-    If the class names a fitted array by ``_fitted_array``, X may be an array of any
-    namespace, and results and fitted attributes follow X. Only ``classes_`` follow y,
-    as in scikit-learn; they are NumPy arrays inside the methods.
+    If the class attribute ``_fitted_array`` is the name of a fitted array, X may be an
+    array of any namespace. Results and fitted attributes have the namespace and device
+    of X. Only ``classes_`` has the namespace and device of y, as in scikit-learn;
+    inside the methods, ``classes_`` is a NumPy array.
 
     Parameters
     ----------
     method : function
         The method.
     nested_validation : bool, default=False
-        Whether estimators inside validate their parameters, too: True for
+        Whether nested estimators validate their parameters as well. Use True for
         meta-estimators.
     """
     if method is None:
@@ -184,7 +186,7 @@ def _fit(method):
                 return _fit_statistics(method, self, X)
             continues = name == "partial_fit" or getattr(self, "warm_start", False)
             if array is not None and continues and hasattr(self, array):
-                # Blocks of Dask are NumPy arrays.
+                # The blocks of Dask data are NumPy arrays.
                 known = np.empty(0) if is_dask(X) else X
                 check_same_namespace(known, self, attribute=array, method=name)
             if array is None or not is_dispatched(X):
@@ -229,7 +231,7 @@ def _predict(method):
         if not has_array:
             return method(self, X, *args, **kwargs)
         if is_traced(X):
-            with config_context(assume_finite=True):  # there are no numbers to check
+            with config_context(assume_finite=True):  # traced X has no values
                 return method(self, X, *args, **kwargs)
         check_same_namespace(X, self, attribute=self._fitted_array, method=name)
         if not is_by_numpy(X) or getattr(self, "_needs_library", False):
@@ -245,7 +247,7 @@ def _predict(method):
 
 @contextmanager
 def _training(estimator, begin):
-    """Context of a fit that reports progress, and changes nothing if it raises."""
+    """Context of a fit. Reports progress, and restores the estimator after errors."""
     before = vars(estimator).copy()
     progress = FitProgress(estimator, begin)
     token = _CURRENT.set(progress)
@@ -262,9 +264,9 @@ def _training(estimator, begin):
 
 
 def named_like_fit(X, estimator):
-    """Samples with the names of features that an estimator was fitted with, if any.
+    """Samples as a data frame with the ``feature_names_in_`` of an estimator.
 
-    Without names or without pandas, they stay an array.
+    X is returned unchanged without these names, or without pandas.
     """
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
@@ -273,7 +275,7 @@ def named_like_fit(X, estimator):
 
 
 def with_names(X, names):
-    """A pandas data frame of an array; the array itself if there is no pandas."""
+    """The array as a pandas data frame, or unchanged if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError:
@@ -284,7 +286,7 @@ def with_names(X, names):
 def substitute_docs(**paragraphs):
     """Replace lines ``{name}`` in the docstring of a class or function by paragraphs.
 
-    A paragraph takes the indentation of the line that it replaces.
+    A paragraph is indented like the line that it replaces.
     """
 
     def decorate(documented):
@@ -306,25 +308,25 @@ def substitute_docs(**paragraphs):
 
 
 def documented_parameters(*documented):
-    """The paragraphs about parameters and attributes in docstrings, by their names."""
+    """The descriptions of parameters and attributes in docstrings, by name."""
     text = "\n".join(inspect.cleandoc(part.__doc__) for part in documented)
     paragraphs = re.finditer(r"^(\w+) : .+(?:\n+ +.+)*", text, flags=re.MULTILINE)
     return {paragraph[1]: "\n" + paragraph[0] for paragraph in paragraphs}
 
 
 def current_progress():
-    """The :class:`FitProgress` of the fit that this thread is in, or a silent one."""
+    """The :class:`FitProgress` of the current fit, or an inactive one without a fit."""
     return _CURRENT.get() or FitProgress()
 
 
 class FitProgress:
     """Reports the progress of a fit to the callbacks of the estimator, and prints it.
 
-    A fit consists of stages, and a stage of steps. Both are tasks of the callbacks, if
-    this version of scikit-learn has callbacks. If the parameter ``verbose`` is
-    positive, a line is printed at the end of each stage and for steps in between, at
-    most one per second unless ``verbose`` is larger than one, or if the only stage has
-    no name. Threads may share an object.
+    A fit consists of stages, and a stage consists of steps. Stages and steps are tasks
+    of the callbacks, if this version of scikit-learn has callbacks. If the parameter
+    ``verbose`` is positive, lines are printed at the end of each stage, and for steps.
+    With ``verbose=1``, the steps of a stage with a name print at most one line per
+    second. Threads may share an object.
 
     Attributes
     ----------
@@ -337,7 +339,7 @@ class FitProgress:
         callbacks = getattr(estimator, "_skl_callbacks", None)
         self.active = bool(callbacks or self._verbose)
         self._name = type(estimator).__name__
-        self._begin = begin  # makes the task of the fit, with the callbacks
+        self._begin = begin  # creates the task of the fit for the callbacks
         self._common = {"estimator": estimator}
         self._lock = RLock()
         self._root = self._task = self._stage = self._line = None
@@ -345,16 +347,16 @@ class FitProgress:
         self._printed = monotonic()
 
     def set_data(self, X, y):
-        """Pass arrays of the namespaces of X and y to the callbacks."""
+        """Pass arrays with the namespaces of X and y to the callbacks from now on."""
         self._models = X, y
 
     def start(self, X=None, y=None):
-        """Begin, unless it has begun, with the training data for the callbacks."""
+        """Begin the task of the fit, with training data, unless it has begun."""
         if self._models is not None:
             X, y = map(numbers_like, (X, y), self._models)
         if self._root is None and self._begin is not None:
             self._common |= {"X": X, "y": y}
-            # How many stages there will be is not known.
+            # The number of stages is unknown.
             self._root = self._begin(max_subtasks=None)
             self._root.call_on_fit_task_begin(**self._common)
 
@@ -367,22 +369,22 @@ class FitProgress:
         n_steps=None,
         name="iteration",
     ):
-        """Report a step; returns whether a callback requests the end of the stage.
+        """Report a step. Returns whether a callback requests the end of the stage.
 
         Parameters
         ----------
         stage : str
-            Name of the stage. A new name ends the stage before. Empty if there is one
-            stage only.
+            Name of the stage. A new name ends the previous stage. Empty if the fit has
+            only one stage.
         message : str
             The printed description of the step.
         attributes : dict or callable, default=None
-            The fitted attributes of a copy of the estimator whose fit ended here, or a
-            function that returns them.
+            The fitted attributes that the estimator would have if the fit ended after
+            this step, or a function that returns them.
         n_steps : int, default=None
-            Largest number of steps of the stage, if that is known.
+            Largest number of steps of the stage; None if unknown.
         name : str, default="iteration"
-            The word for a step.
+            The printed name of a step.
         """
         with self._lock:
             self.stage(stage, n_steps)
@@ -409,19 +411,19 @@ class FitProgress:
         return moved(found, partial(like, model=self._models[0]))
 
     def note(self, line):
-        """Print a line, unless ``verbose=1`` and one was printed within a second."""
+        """Print a line. With ``verbose=1``, print at most one such line per second."""
         now = monotonic()
         if self._verbose > 1 or (self._verbose and now >= self._printed + _SECONDS):
             self.print(line)
 
     def print(self, line):
-        """Print a line, if ``verbose`` is positive."""
+        """Print a line if ``verbose`` is positive."""
         if self._verbose:
             self._printed = monotonic()
             print(f"[{self._name}] {line}", flush=True)
 
     def end(self):
-        """Report the end of the fit; the estimator must be fitted by now."""
+        """Report the end of the fit. The estimator must be fitted."""
         self.end_stage()
         if self._root is not None:
             self._root.call_on_fit_task_end(
@@ -429,7 +431,7 @@ class FitProgress:
             )
 
     def end_stage(self):
-        """End the stage, if there is one."""
+        """End the current stage, if there is one."""
         if self._line is not None:
             self.print(self._line)
         if self._task is not None:

@@ -1,4 +1,4 @@
-"""Linear algebra: signs, the span of samples, and the order of folds."""
+"""Linear algebra: signs, the span of samples, the order of folds, and embeddings."""
 
 from threading import Lock
 
@@ -15,21 +15,22 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 
-# Entries that differ by less than this fraction are equal up to rounding: between the
-# precision of float32 (1e-7) and differences that are data.
+# Entries that differ by less than this fraction are considered equal. The fraction is
+# larger than the precision of float32 (1e-7), and smaller than differences in data.
 _TIE = 1e-6
 
 
 def fix_signs(rows):
-    """Rows, (m, n), with the signs that make the largest entry of each positive."""
+    """Rows, (m, n), multiplied by :func:`signs`."""
     return rows * signs(rows)[:, None]
 
 
 def signs(rows):
-    """Signs, (m,), that make the entry of largest magnitude of each row positive.
+    """Signs, (m,), that make the entry of each row with the largest magnitude positive.
 
-    Of several entries that are as large, the last one decides: rounding must not, and
-    of two classes the second is then on the positive side, as scikit-learn has it.
+    If several entries are equally large up to rounding, the last entry determines the
+    sign. With two classes, the second class is then on the positive side, as in
+    scikit-learn.
     """
     size = np.abs(rows)
     largest = size >= (1 - _TIE) * size.max(axis=1, keepdims=True)
@@ -38,72 +39,73 @@ def signs(rows):
 
 
 def leading_eigenvectors(matrix, count):
-    """Eigenvectors of the largest eigenvalues, as rows, with the signs of fix_signs."""
-    matrix = to_numpy(matrix)  # LAPACK computes some of them only
+    """Eigenvectors (rows) of the largest eigenvalues, with the signs of fix_signs."""
+    matrix = to_numpy(matrix)  # LAPACK can compute a subset of the eigenvectors
     size = len(matrix)
     _, columns = eigh(matrix, subset_by_index=[size - count, size - 1])
     return np.ascontiguousarray(fix_signs(columns.T[::-1]))
 
 
-# Number of digits to which relative distances of equal samples agree: between rounding
-# in float64 (1e-16) and differences of distinct samples in the tests of folds (1e-8).
+# Relative distances that agree to this number of digits are considered equal. The
+# threshold is between rounding errors in float64 (1e-16) and the differences of
+# distinct samples in the tests of folds (1e-8).
 _DIGITS = 9
 
 
 def fold_order(y, distances, scale):
-    """Position of samples in the order of their distances from the center of the class.
+    """Positions of samples, sorted by their distances from the center of their class.
 
-    The position modulo the number of folds is a fold. Folds are then similar, whatever
-    the order of the samples, and equal samples are in the same fold.
+    The fold of a sample is its position modulo the number of folds. Folds then have
+    similar distributions, do not depend on the order of the samples, and equal samples
+    are in the same fold.
 
     Parameters
     ----------
     y : ndarray of int, shape (N,)
         The class of each sample.
     distances : ndarray of shape (N, k)
-        Distances of samples from the center of their class, and then from all centers,
-        which differ between samples that are equally distant from their own.
+        Distances of the samples from the center of their class (first column), and from
+        further points, which determine the order of samples with equal distances.
     scale : float
-        The size of distances.
+        Typical size of the distances, for rounding.
 
     Returns
     -------
     ndarray of int, shape (N,)
-        Number of samples of the class that come before; equal samples count once.
+        Number of distinct samples of the same class with smaller distances.
     """
     distances = np.round(distances / scale, _DIGITS)
     found = np.empty(len(y), dtype=int)
     for label in np.unique(y):
         own = y == label
         _, order = np.unique(distances[own], axis=0, return_inverse=True)
-        found[own] = order.ravel()  # numpy 2.0 gives it the shape of a column
+        found[own] = order.ravel()  # a column in NumPy 2.0
     return found
 
 
-# Numbers that are computed at a time: 1 MiB in float64, which stays in the cache of a
-# core. With blocks of 4,096 rows, the projection of 60,000 samples of 784 features in
-# float32 takes 1.9 times as long. benchmarks/papers/sqfa_digits.py computes Fisher-Rao
-# distances in such blocks.
+# Number of array entries in a block of computations: 1 MiB in float64, which fits into
+# the cache of a core. With blocks of 4,096 rows, the projection of 60,000 samples of
+# 784 features in float32 takes 1.9 times as long. benchmarks/papers/sqfa_digits.py
+# computes Fisher-Rao distances in blocks of this size.
 ENTRIES_AT_ONCE = 2**17
 
-# LAPACK changes the reflections for a moment while it applies them.
+# LAPACK temporarily modifies the reflections while it applies them.
 _REFLECTING = Lock()
 
 
 class FeatureSpace:
-    """The space in which filters are optimized: here, that of all features.
+    """The subspace in which filters are optimized: here, the space of all n features.
 
-    A subclass is a subspace, with coordinates of its own.
+    A subclass is a k-dimensional subspace with its own coordinates.
 
     Attributes
     ----------
     X : ndarray of shape (N, n) or None
-        The samples as they were given; None if there are statistics only.
+        The samples. None if filters are learned from statistics.
     samples : ndarray of shape (N, k) or None
-        Coordinates of the samples, centered at ``origin``.
+        Coordinates of the samples relative to ``origin``.
     origin : ndarray of shape (k,) or None
-        The coordinates of the point that the samples were centered at; None if it is
-        zero.
+        Coordinates of the mean of the samples, if they were centered; otherwise None.
     """
 
     origin = None
@@ -112,16 +114,16 @@ class FeatureSpace:
         self.X = self.samples = X
 
     def lift(self, filters):
-        """Filters, (n, m), of filters in the coordinates, (k, m)."""
+        """Convert filters in coordinates, (k, m), to filters of features, (n, m)."""
         return filters
 
     def restrict(self, filters):
-        """The part of filters, (n, m), in the space, in its coordinates, (k, m)."""
+        """Project filters of features, (n, m), to the subspace: coordinates, (k, m)."""
         return filters
 
 
 class AxesSpace(FeatureSpace):
-    """The span of orthonormal axes, in rows, for filters learned from statistics."""
+    """The span of orthonormal axes (rows), for filters learned from statistics."""
 
     def __init__(self, axes):
         super().__init__()
@@ -135,29 +137,31 @@ class AxesSpace(FeatureSpace):
 
 
 def _without_rounding(parts, filters):
-    """The parts of filters in a space; zero for filters across the space."""
+    """Coordinates of filters, set to zero for filters orthogonal to the subspace."""
     norms = np.linalg.norm(filters, axis=0)
     rounding = len(filters) * np.finfo(np.float64).eps * norms
     return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
 
 
 class SampleSpan(FeatureSpace):
-    """The span of samples that are fewer than their features.
+    """The span of N samples with more than N features.
 
     With the decompositions ``X.T = Q R`` and ``R = V S U.T``, the columns of ``Q V``
-    are an orthonormal basis, and ``U S`` the coordinates of the samples. Both are
-    accurate to the rounding of X; products of samples would square its condition
-    number. Q remains a product of reflections: filters need no more.
+    are an orthonormal basis, and ``U S`` are the coordinates of the samples. Their
+    errors are of the size of the rounding errors of X; an eigendecomposition of
+    ``X @ X.T`` would square the condition number. Q is stored as a product of
+    Householder reflections, which is sufficient to convert filters.
 
     Parameters
     ----------
     X : ndarray of shape (N, n)
         The samples, N < n; not modified.
     centered : bool
-        Whether the samples are centered; ``origin`` then restores their mean.
+        Whether the samples are centered. ``origin`` then contains the coordinates of
+        their mean.
     n_least : int
-        Least number k of coordinates. If the samples span fewer, others are added, on
-        which they are zero.
+        Smallest number k of coordinates. If the samples span fewer dimensions,
+        coordinates are added in which all samples are zero.
     """
 
     def __init__(self, X, *, centered, n_least=1):
@@ -170,7 +174,7 @@ class SampleSpan(FeatureSpace):
         )
         self._reflections = reflections, factors
         axes, sizes, coordinates = svd(triangle, overwrite_a=True, check_finite=False)
-        # Also for float32 samples, since the decomposition is in float64.
+        # The epsilon of float64, because the decomposition is computed in float64.
         precision = max(X.shape) * np.finfo(np.float64).eps * sizes[0]
         rank = np.count_nonzero(sizes > precision)
         self._order = max(rank, n_least)
@@ -208,13 +212,13 @@ class SampleSpan(FeatureSpace):
 def project(samples, filters):
     """The products ``samples @ filters`` in float64, for samples of any dtype.
 
-    They are computed on the device of the samples and returned as NumPy arrays.
+    The products are computed on the device of the samples and returned as NumPy arrays.
     """
     if namespace(samples) is not np:
         products = in_double(samples) @ like(filters, samples)
         return np.asarray(to_numpy(products), dtype=np.float64)
     features = np.empty((samples.shape[0], filters.shape[1]))
-    # In blocks, so that copies in float64 are small.
+    # Blocks limit the memory of copies in float64.
     n_rows = max(1, ENTRIES_AT_ONCE // samples.shape[1])
     for rows in gen_batches(len(features), n_rows):
         features[rows] = samples[rows].astype(np.float64, copy=False) @ filters
@@ -222,10 +226,10 @@ def project(samples, filters):
 
 
 def space_of(X, *, centered, n_least=1):
-    """The span of the samples if they are fewer than their features, or all of these.
+    """The span of the samples if they are fewer than the features, or all features.
 
-    Numbers so large that the sum of their squares overflows are left as they are:
-    whatever is computed from them raises the error.
+    All features are used for values so large that the sum of their squares overflows:
+    the following computations raise an error for such values.
     """
     n_samples, n_features = X.shape
     xp = namespace(X)
@@ -248,7 +252,7 @@ def embedded(matrices):
 
 
 def from_embedded(matrices):
-    """Complex matrices of real embeddings, which are equal to them up to rounding."""
+    """Complex matrices from real embeddings. Both copies of the parts are averaged."""
     m, n = matrices.shape[-2] // 2, matrices.shape[-1] // 2
     real = matrices[..., :m, :n] + matrices[..., m:, n:]
     imaginary = matrices[..., m:, :n] - matrices[..., :m, n:]

@@ -1,4 +1,4 @@
-"""Threads for NumPy functions that each keep one core busy."""
+"""Threads for NumPy functions that use one core each."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from sklearn.utils._openmp_helpers import (
 )
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 
-# Whether this is a thread of map_threads, all of which together use all cores.
+# True in the threads of map_threads, which already use all cores together.
 _IS_WORKER = ContextVar("_IS_WORKER", default=False)
 
 # Held while BLAS is limited.
@@ -19,13 +19,12 @@ _LIMIT = Lock()
 
 
 def map_threads(function, items, parallel=True):
-    """List of ``function(item)``, by as many threads as scikit-learn would use.
+    """List of ``function(item)``, computed by as many threads as scikit-learn uses.
 
-    That is one per core, unless ``OMP_NUM_THREADS``, threadpoolctl or a joblib job
-    around this call asks for fewer, and one in a thread of this function. The threads
-    have the configuration of scikit-learn of the calling thread. If items fail, the
-    error of the first of them is raised. After an error or an interrupt, no more items
-    are begun.
+    The number of threads is the number of cores, unless ``OMP_NUM_THREADS``,
+    threadpoolctl or a joblib job around this call limits it. Nested calls use one
+    thread. The threads have the scikit-learn configuration of the calling thread. If
+    the function raises errors, the error of the first item with an error is raised.
     """
     n_threads = min(len(items), effective_n_threads())
     if not parallel or n_threads < 2 or _IS_WORKER.get():
@@ -42,13 +41,13 @@ def map_threads(function, items, parallel=True):
 
 @contextmanager
 def one_blas_thread(wanted=True):
-    """Context in which BLAS has one thread; with False, nothing changes.
+    """Context in which BLAS uses one thread, if ``wanted``.
 
-    Threads of BLAS keep their cores busy for a while after each product. So they slow
-    down our own threads, and each other if NumPy and SciPy have a BLAS each and
-    matrices are small. The limit holds for the whole process. If several threads
-    request it at the same time, only the first one sets and resets it: a later one
-    would take the limit for the original setting, and restore that.
+    BLAS threads keep their cores busy for some time after each product. They slow down
+    the threads of ``map_threads`` and, if NumPy and SciPy use different BLAS libraries,
+    each other. The limit holds for the whole process. If several threads request the
+    limit at the same time, only the first thread sets and resets it. Otherwise, a later
+    thread would store the limit as the original setting, and restore the limit.
     """
     if not wanted or not _LIMIT.acquire(blocking=False):
         yield

@@ -1,4 +1,4 @@
-"""Validation of samples, SPD matrices, labels, priors and weights; and warnings."""
+"""Validation of samples, SPD matrices, labels, priors and weights, and warnings."""
 
 import functools
 import inspect
@@ -38,24 +38,24 @@ from skgeom.utils.array_api import (
 from skgeom.utils.estimator import naming, validate_data
 from skgeom.utils.linalg import embedded, from_embedded
 
-# What to do about matrices that are not positive definite.
+# Remedy for matrices that are not positive definite, in messages.
 _SHRINK = (
-    "Add 0.001 of the mean diagonal entry times the identity, or use a shrunk "
+    "Add 0.001 of the mean diagonal entry to the diagonal, or use a shrunk "
     'covariance estimate, for example pyriemann.estimation.Covariances("oas").'
 )
 
 
 def check_array(array, *, input_name, **options):
-    """Array that scikit-learn's check accepts, or an error that names the argument."""
+    """scikit-learn's ``check_array``, with errors that name the argument."""
     with naming(input_name):
         return _check_array(array, input_name=input_name, **options)
 
 
 def checked_labels(y, X, whole=True):
-    """Labels of the samples X, in CPU memory, or an error that names y.
+    """Validated class labels of the samples X, in CPU memory.
 
-    A block of samples, with ``whole=False``, may hold few equal labels, which
-    scikit-learn's check warns of.
+    Use ``whole=False`` for a block of samples, which may contain few equal labels:
+    scikit-learn's check would raise a warning.
     """
     y = checked_targets(on_cpu(known_labels(y)), X)
     if whole or not _are_classes(y):
@@ -65,7 +65,7 @@ def checked_labels(y, X, whole=True):
 
 
 def checked_targets(y, X, **options):
-    """Values of the samples X, finite and one for each, or an error that names y."""
+    """Validated target values of the samples X: finite, one per sample."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
     with naming("y"):
@@ -78,17 +78,19 @@ def checked_targets(y, X, **options):
 
 
 def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
-    """Compute in float64 and return float32 only if all named arrays are float32.
+    """Decorate a function: compute in float64, whatever the dtypes of the arguments.
 
-    The decorated function receives its arguments ``names`` as float64 arrays. Its
-    result, an array, is cast back: factorizations in float32 would lose half of the
-    digits. ``cast(result, arguments)``, if given, casts it; ``arguments`` maps names to
-    the arguments of the call.
+    The decorated function receives its arguments ``names`` as float64 arrays, because
+    factorizations in float32 would lose half of the accurate digits. The result is
+    converted to float32 if all these arguments are float32 arrays. If
+    ``cast(result, arguments)`` is given, it performs this conversion; ``arguments`` are
+    the arguments of the call by name.
 
-    If an argument is an array of a different library on a device, all become such
-    arrays, in float32 if the device has no float64. NumPy computes with arrays in CPU
-    memory, and with all arrays if ``on_cpu``; the result is moved back. If complex
-    numbers are allowed and an argument has them, all become complex, of the same
+    If an argument is an array of another library than NumPy on a device such as a GPU,
+    all arguments are moved to this device, in float32 if the device does not support
+    float64. Arrays in CPU memory, and with ``on_cpu=True`` all arrays, are processed
+    with NumPy, and the result is moved back. If ``complex_allowed=True`` and an
+    argument is complex, all arguments are converted to complex arrays of the same
     precision.
     """
 
@@ -133,14 +135,16 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
 
 
 def _in_single(array):
+    """The array in single precision, real or complex."""
     xp = namespace(array)
     return astype(array, xp.complex64 if is_complex(array) else xp.float32)
 
 
 def real_array(array, name, model=None, complex_allowed=False):
-    """An array that is not complex, and holds no text or objects; or an error.
+    """The argument as an array of real numbers; TypeError for other dtypes.
 
-    It is numpy's, or if ``model`` is given, of the library and on the device of that.
+    The result is a NumPy array or, if ``model`` is given, an array with the namespace
+    and device of ``model``.
     """
     array = np.asarray(array) if model is None else like(array, model)
     xp = namespace(array)
@@ -155,9 +159,9 @@ def real_array(array, name, model=None, complex_allowed=False):
 
 
 def check_symmetric(matrices, name):
-    """Raise unless ``matrices`` is a finite stack of symmetric matrices.
+    """Raise ValueError unless ``matrices`` is a finite stack of symmetric matrices.
 
-    Complex ones must be Hermitian, equal to their conjugate transposes.
+    Complex matrices must be Hermitian, equal to their conjugate transposes.
 
     Parameters
     ----------
@@ -169,8 +173,8 @@ def check_symmetric(matrices, name):
     Raises
     ------
     ValueError
-        If the last two axes differ, or if an entry is not finite, or if a matrix
-        differs from its transpose by more than 1e-6 of its largest entry.
+        If the sizes of the last two axes differ, if an entry is not finite, or if a
+        matrix differs from its transpose by more than 1e-6 of its largest entry.
     """
     shape = tuple(matrices.shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
@@ -193,19 +197,19 @@ def check_symmetric(matrices, name):
             remedy = "(A + A.conj().T) / 2"
         raise ValueError(
             f"{name}{_where(asymmetric)} is not {kind}: it differs from its "
-            f"{transpose} by up to {gap[asymmetric].flat[0]:.3g}; "
-            f"use {remedy} if that is rounding."
+            f"{transpose} by up to {gap[asymmetric].flat[0]:.3g}. "
+            f"Use {remedy} if the difference is a rounding error."
         )
 
 
 def check_finite(arrays, name, axis):
-    """Raise ValueError unless the arrays along some axes of a stack are finite."""
+    """Raise ValueError unless the arrays along the given axes of a stack are finite."""
     xp = namespace(arrays)
     finite = xp.all(xp.isfinite(arrays), axis=axis)
     if not xp.all(finite):
         raise ValueError(
-            f"{name}{_where(~to_numpy(finite))} contains NaN or infinity; "
-            "remove or impute such values first."
+            f"{name}{_where(~to_numpy(finite))} contains NaN or infinity. "
+            "Remove or impute such values first."
         )
 
 
@@ -229,40 +233,42 @@ def check_semidefinite(
     remedy="Set such eigenvalues to zero first",
     rounding=0,
 ):
-    """Raise ValueError unless (c, n, n) matrices are semidefinite to rounding.
+    """Raise ValueError unless (c, n, n) matrices are positive semidefinite.
 
-    Negative eigenvalues down to 1e-8 of the trace, or ``rounding``, are let pass.
+    Negative eigenvalues with absolute values up to 1e-8 of the trace, or up to
+    ``rounding``, are accepted.
     """
     size = matrices.shape[-1]
     for index, matrix in enumerate(matrices):
         allowed = max(1e-8 * abs(np.trace(matrix)), rounding)
-        try:  # much cheaper than eigenvalues
+        try:  # much faster than computing eigenvalues
             np.linalg.cholesky(matrix + allowed * np.eye(size))
         except np.linalg.LinAlgError:
             smallest = np.linalg.eigvalsh(matrix)[0]
             if smallest < -allowed:
                 where = f"[{index}]" if len(matrices) > 1 else ""
                 raise ValueError(
-                    f"{name}{where} is no {kind}: it has the negative eigenvalue "
+                    f"{name}{where} is not a {kind}: it has the negative eigenvalue "
                     f"{smallest:.3g}. {remedy}."
                 ) from None
 
 
 def cholesky(matrices, name):
-    """Lower Cholesky factors of a stack (..., n, n), or an error that names the matrix.
+    """Lower Cholesky factors of a stack (..., n, n) of positive definite matrices.
 
     Raises
     ------
     ValueError
-        If a matrix is not positive definite; names it, its smallest eigenvalue and
-        the remedy.
+        If a matrix is not positive definite. The message names the matrix, its smallest
+        eigenvalue and the remedy.
     """
     try:
         return cholesky_factors(matrices)
     except np.linalg.LinAlgError:
         eigenvalues = np.linalg.eigvalsh(to_numpy(matrices))
         check_positive(eigenvalues, name)
-        # All eigenvalues came out positive, by less than rounding: name the worst.
+        # All computed eigenvalues are positive, but some are smaller than rounding
+        # errors: name the matrix with the smallest ratio.
         ratio = eigenvalues[..., 0] / eigenvalues[..., -1]
         worst = ratio == ratio.min()
         raise ValueError(
@@ -272,7 +278,7 @@ def cholesky(matrices, name):
 
 
 def require_memory(n_bytes, contents, remedy):
-    """Raise MemoryError, before an allocation, if it needs more than there is."""
+    """Raise MemoryError if ``n_bytes`` exceeds the available memory."""
     if n_bytes > memory():
         raise MemoryError(
             f"{contents} need {n_bytes / 1e9:.3g} GB, but there are "
@@ -281,26 +287,31 @@ def require_memory(n_bytes, contents, remedy):
 
 
 def memory():
-    """Bytes of memory available to this process, or an upper bound; may be infinite."""
-    # Reading them takes as long as merging statistics: once in a second is enough.
+    """Upper bound of the bytes of memory available to this process; may be infinite."""
+    # Reading the files takes as long as merging statistics, so the result is cached for
+    # one second.
     return _memory(int(time.monotonic()))
 
 
 @functools.lru_cache(maxsize=1)
 def _memory(second):
+    """The result of :func:`memory`; a new ``second`` ignores the cache."""
     sizes = [np.inf]
     with suppress(AttributeError, OSError, ValueError):
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(OSError, ValueError):  # "max" is no number
+    with suppress(OSError, ValueError):  # the file may contain "max"
         sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    with suppress(OSError, IndexError):  # Linux counts what caches would give back
+    with suppress(OSError, IndexError):  # Linux: includes memory of caches
         text = Path("/proc/meminfo").read_text()
         sizes.append(1024 * int(text.split("MemAvailable:")[1].split()[0]))
     return min(sizes)
 
 
 def checked_samples(X, y, sample_weight, some=True):
-    """Valid samples, labels and weights; ``some`` of the weights must be positive."""
+    """Validated samples, labels and weights.
+
+    With ``some=True``, at least one weight must be positive.
+    """
     X = check_array(X, input_name="X", dtype=float_dtypes(X))
     y = checked_labels(y, X, whole=some)
     if sample_weight is not None:
@@ -309,29 +320,32 @@ def checked_samples(X, y, sample_weight, some=True):
 
 
 def weighted_samples(X, y, sample_weight, *, some=True):
-    """The samples of positive weight, at least one if ``some``, and their weights."""
+    """The samples, labels and weights of the samples with positive weight.
+
+    With ``some=True``, at least one weight must be positive.
+    """
     if not some and not np.any(on_cpu(sample_weight)):
         return take(X, slice(0)), y[:0], None
-    # Labels and weights remain in CPU memory, on whichever device X is.
+    # Labels and weights remain in CPU memory, even if X is on another device.
     sample_weight = check_sample_weight(
         on_cpu(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     positive = sample_weight > 0
-    if not positive.any():  # older versions of scikit-learn let this pass
+    if not positive.any():  # older versions of scikit-learn accept zero weights
         raise ValueError("sample_weight must have at least one non-zero number.")
     return take(X, positive), y[positive], sample_weight[positive]
 
 
 def known_labels(y):
-    """The labels, as an array if they are of pandas or pyarrow.
+    """The labels; data of pandas and pyarrow are converted to NumPy arrays.
 
-    Nullable dtypes of pandas become NumPy dtypes: scikit-learn would convert integers
-    and booleans to floating-point numbers.
+    Nullable dtypes of pandas are converted to NumPy dtypes, because scikit-learn would
+    convert such integers and booleans to floating-point numbers.
 
     Raises
     ------
     ValueError
-        If labels of a series, of a list, or objects are missing.
+        If labels in a series, a list or an object array are missing.
     """
     if type(y).__module__.partition(".")[0] == "pyarrow":
         y = y.to_pandas()
@@ -357,7 +371,7 @@ def _is_missing(label):
 
 
 def _are_classes(y):
-    """Whether labels are text or whole numbers, which are classes in any number."""
+    """Whether labels are text or integers, which are class labels in any number."""
     if y.dtype.kind == "f":
         return bool(np.all(y == np.round(y)))
     if y.dtype.kind == "O":
@@ -366,7 +380,7 @@ def _are_classes(y):
 
 
 def kind_of(labels):
-    """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
+    """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted."""
     if all(isinstance(label, str) for label in labels.tolist()):
         return "text"
     return "numbers" if labels.dtype.kind in "iuf" else labels.dtype
@@ -378,8 +392,8 @@ def union_of_classes(first, second):
     Raises
     ------
     ValueError
-        If no dtype of NumPy holds all of them exactly, such as integers and floats
-        above 2^53.
+        If no NumPy dtype represents all labels exactly, for example integers above 2^53
+        and floating-point numbers.
     """
     if first.dtype == second.dtype and np.array_equal(first, second):
         return first
@@ -398,7 +412,7 @@ def union_of_classes(first, second):
 
 
 def check_two_classes(classes, name, argument="y"):
-    """Raise ValueError if ``name``, an estimator, is given fewer than two classes."""
+    """Raise ValueError for fewer than two classes. ``name`` is the estimator."""
     if len(classes) < 2:
         found = f"1 class, {classes[0]!s}" if len(classes) else "0 classes"
         raise ValueError(
@@ -409,7 +423,7 @@ def check_two_classes(classes, name, argument="y"):
 
 
 def check_priors(priors, weights):
-    """Class probabilities by the parameter ``priors``.
+    """Class probabilities from the parameter ``priors``.
 
     Parameters
     ----------
@@ -421,13 +435,13 @@ def check_priors(priors, weights):
     Returns
     -------
     ndarray of shape (n_classes,)
-        Positive numbers of sum one, in the order of ``classes_``.
+        Positive numbers that sum to 1, in the order of ``classes_``.
 
     Raises
     ------
     ValueError
-        If an array has a wrong shape, a number that is not positive, or a sum that
-        differs from one by more than 1e-5.
+        If an array has a wrong shape, contains a number that is not positive, or has a
+        sum that differs from 1 by more than 1e-5.
     """
     n_classes = len(weights)
     if priors is None or isinstance(priors, str):
@@ -439,7 +453,7 @@ def check_priors(priors, weights):
         on_cpu(priors),
         dtype=np.float64,
         ensure_2d=False,
-        ensure_all_finite=False,  # no number is not a positive one
+        ensure_all_finite=False,  # NaN and infinity fail the checks below
         allow_nd=True,
         input_name="priors",
     )
@@ -458,7 +472,7 @@ def class_factors(class_weight, classes, *, zero=False):
     Parameters
     ----------
     class_weight : None or dict
-        Factors by class label, 1 for labels that it lacks.
+        Factors by class label. Missing labels have the factor 1.
     classes : ndarray of shape (n_classes,)
         The labels.
     zero : bool, default=False
@@ -472,15 +486,15 @@ def class_factors(class_weight, classes, *, zero=False):
     Raises
     ------
     ValueError
-        If a factor is negative, infinite or, unless allowed, zero, or if the dict has
-        no label of ``classes``.
+        If a factor is negative, infinite or (unless ``zero=True``) zero, or if the dict
+        contains no label of ``classes``.
     """
-    # Of the classes, not of samples: each is there once.
+    # y=classes: each class occurs once.
     with naming("class_weight"):
         factors = compute_class_weight(class_weight, classes=classes, y=classes)
     wrong = ~(np.isfinite(factors) & (factors >= 0 if zero else factors > 0))
     if wrong.any():
-        allowed = "finite and not negative" if zero else "positive and finite"
+        allowed = "finite and nonnegative" if zero else "positive and finite"
         raise ValueError(
             f"class_weight must be {allowed}, got {factors[wrong][0]:g} for the class "
             f"{classes[wrong].tolist()[0]!r}. To exclude a class, remove its samples."
@@ -491,39 +505,44 @@ def class_factors(class_weight, classes, *, zero=False):
 def check_spd_samples(
     estimator, X, *, reset, ensure_min_samples=1, name=None, hermitian=False
 ):
-    """X as SPD matrices, made exactly symmetric; sets or compares ``n_features_in_``.
+    """Validated SPD matrices, made exactly symmetric.
+
+    Sets ``n_features_in_`` of the estimator if ``reset=True``, and compares it with X
+    otherwise.
 
     Parameters
     ----------
     estimator : estimator
-        The one that X was given to; messages have its name.
+        The estimator whose argument is X.
     X : array-like of shape (n_samples, n, n)
-        The samples, of any kind.
+        The samples, before validation.
     reset : bool
-        Whether this is ``fit``, which learns the size of the matrices.
+        Whether the caller is ``fit``, which sets the size of the matrices.
     ensure_min_samples : int, default=1
-        How many samples there must be.
+        Smallest accepted number of samples.
     name : str, default=None
-        What messages call the estimator, if not by its class.
+        Name of the estimator in messages; None for the name of its class.
     hermitian : bool, default=False
-        Whether X may be complex. Then this sets ``is_complex_``, too, and real matrices
-        become complex for an estimator that was fitted on complex ones.
+        Whether X may be complex. If True, ``is_complex_`` is set as well, and real
+        matrices are converted to complex matrices for an estimator that was fitted to
+        complex matrices.
 
     Returns
     -------
     ndarray of shape (n_samples, n, n)
-        In double or single precision, as X.
+        The matrices, in single precision if X is in single precision, and in double
+        precision otherwise.
 
     Raises
     ------
     ValueError
-        If X has another shape, or if a matrix is not finite, not symmetric or not
-        positive definite; the message names the matrix and its smallest eigenvalue.
+        If X has a wrong shape, or if a matrix is not finite, not symmetric or not
+        positive definite. The message names the matrix and its smallest eigenvalue.
     """
     name = name or type(estimator).__name__
     is_hermitian = check_stack(X, name, hermitian)
     check_library(X, estimator, name)
-    if namespace(X) is np:  # three arrays, four times as large in the real embedding
+    if namespace(X) is np:  # three arrays; the real embedding is four times as large
         require_memory(
             24 * (1 + 3 * is_hermitian) * np.prod(shape_of(X), dtype=float),
             f"The matrices X, of shape {shape_of(X)}, and their factors",
@@ -549,7 +568,7 @@ def check_spd_samples(
         reset=reset,
     )
     check_symmetric(X, "X")
-    X = X / 2 + X.mT / 2  # the sum of large numbers may overflow
+    X = X / 2 + X.mT / 2  # (X + X.mT) / 2 could overflow
     cholesky(astype(X, float_dtype(X)), "X")
     if hermitian and estimator.is_complex_:
         X = from_embedded(X) if is_hermitian else X + 0j
@@ -565,7 +584,7 @@ def check_spd_samples(
 
 
 def shape_of(X):
-    """The shape of an array or of nested lists, or an error that names X."""
+    """The shape of an array or of nested lists."""
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple):
         return shape
@@ -574,45 +593,46 @@ def shape_of(X):
 
 
 def check_stack(X, name, hermitian=False):
-    """Raise unless X, of any kind, is a stack of square matrices; ``name`` takes it.
+    """Raise ValueError unless X is a stack of square matrices.
 
-    Returns whether the matrices are complex, which is an error unless ``hermitian``.
+    Returns whether the matrices are complex. Complex matrices raise an error unless
+    ``hermitian=True``. ``name`` is the estimator.
     """
     shape = shape_of(X)
     if len(shape) != 3:
         raise ValueError(
-            f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
+            f"{name} requires SPD matrices, X of shape (n_samples, n, n), but got an "
             f"array of {len(shape)} dimensions. Reshape your data, for one matrix to "
             "X[None], or compute covariance matrices first. For vectors, use RSLVQ or "
             "GMLVQ."
         )
     if shape[1] != shape[2]:
         raise ValueError(
-            f"{name} takes square matrices, X of shape (n_samples, n, n), but X has "
-            f"shape {shape}. If these are signals, put "
-            'pyriemann.estimation.Covariances("oas") in front.'
+            f"{name} requires square matrices, X of shape (n_samples, n, n), but X has "
+            f"shape {shape}. For signals, first apply "
+            'pyriemann.estimation.Covariances("oas").'
         )
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
     is_complex = getattr(dtype, "kind", None) == "c"
     if is_complex and not hermitian:
         raise ValueError(
-            f"Complex data not supported by {name}. Convert them to real matrices with "
+            f"Complex data not supported by {name}. Convert X to real matrices with "
             "skgeom.geometry.real_embedding(X)."
         )
     return is_complex
 
 
 def check_not_dict(values, name):
-    """Raise ValueError if values are given by class label."""
+    """Raise ValueError if ``values`` is a dict of class labels."""
     if isinstance(values, Mapping):
         raise ValueError(
             f"{name} must be a list of one value per class, in the order of classes_, "
-            f"not a dict; use [{name}[label] for label in np.unique(y)]."
+            f"not a dict. Use [{name}[label] for label in np.unique(y)]."
         )
 
 
 def _where(mask):
-    """Index of the first True in mask as text, nothing for a single matrix."""
+    """Index of the first True in ``mask`` as text; empty for a single matrix."""
     if mask.ndim == 0:
         return ""
     index = np.argwhere(mask)[0]
@@ -620,22 +640,22 @@ def _where(mask):
 
 
 def check_sample_weight(sample_weight, X, **options):
-    """Valid weights of samples, one for each if None, that can be squared.
+    """Validated sample weights; None is a weight of 1 for each sample.
 
     Raises
     ------
     ValueError
-        If they are malformed, or too large or too small.
+        If the weights are malformed, too large or too small.
     """
     with naming("sample_weight"):
         weights = _check_sample_weight(sample_weight, X, **options)
     largest = float(abs(weights).max()) if len(weights) else 1.0
-    # The squares of larger weights times squared data may overflow, and the squares of
-    # their inverses underflow.
+    # For larger weights, the squares of weights times data may overflow. For smaller
+    # weights, they may underflow.
     limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))
     if not largest <= limit or 0 < largest < 1 / limit:  # or NaN
         raise ValueError(
-            f"sample_weight has numbers up to {largest:.3g}, whose squares exceed the "
+            f"sample_weight has values up to {largest:.3g}, whose squares exceed the "
             "range of floating-point numbers. Divide all weights by their mean."
         )
     return weights
@@ -652,7 +672,7 @@ def warn_user(message, category):
     warnings.warn(message, category, stacklevel=level)
 
 
-# A file of scikit-geometry, and of no version of this package.
+# A file that scikit-geometry contains, and no version of this package.
 _ITS_FILE = "draw.py"
 
 
@@ -661,8 +681,8 @@ def warn_of_scikit_geometry(folder):
     if Path(folder, _ITS_FILE).exists():
         warn_user(
             "The package scikit-geometry is installed in the same folder, "
-            f"{folder}: it is imported as skgeom, too, and the one that was installed "
-            "last has replaced files of the other. Uninstall both, and install them in "
-            "environments of their own.",
+            f"{folder}: it is imported as skgeom, too, and the package that was "
+            "installed last has replaced files of the other. Uninstall both, and "
+            "install them in separate environments.",
             RuntimeWarning,
         )

@@ -90,5 +90,5 @@ def test_lol_passes_over_directions_that_add_nothing(rng):
     X[y == 1, 0] += 5
     model = LOL(2).fit(X, y)
     np.testing.assert_allclose(model.components_, np.eye(3)[:2], atol=1e-12)
-    with pytest.raises(ValueError, match="span 2 directions only"):
+    with pytest.raises(ValueError, match="span only 2 directions"):
         LOL(3).fit(X, y)

@@ -105,10 +105,10 @@ def test_rgb_images_of_different_sizes_and_black_ones():
     ("arguments", "match"),
     [
         ({"images": np.ones((2, 100, 251))}, "72 pixels high and 252 wide.* 100 x 251"),
-        ({"images": np.ones((72, 252))}, r"must be a list .* \(252,\): put a single"),
+        ({"images": np.ones((72, 252))}, r"must be a list .* \(252,\). Pass a single"),
         ({"images": np.ones((1, 72, 252, 4))}, r"images\[0\] must have shape"),
         ({"images": np.zeros((2, 72, 252))}, "images must have contrast"),
-        ({"images": -np.ones((1, 72, 252))}, r"images\[0\] must have no negative"),
+        ({"images": -np.ones((1, 72, 252))}, r"images\[0\] must not have negative"),
         ({"images": np.full((1, 72, 252), np.nan)}, r"images\[0\] contains NaN"),
         ({"images": []}, "at least one image"),
         ({"speeds": []}, r"vector of distinct numbers, at least one, got \[\]"),

@@ -71,7 +71,7 @@ def test_gradient_of_weighted_pairs(rng):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ({0: -1.0}, "class_weight .* not negative, got -1 for the class 0"),
+        ({0: -1.0}, "class_weight .* nonnegative, got -1 for the class 0"),
         ({0: np.inf}, "class_weight must be finite"),
         ({0: 2.0, 7: 1.0}, "not in class_weight"),
         ("heavy", "class_weight"),

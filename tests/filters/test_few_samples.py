@@ -210,7 +210,7 @@ def test_noise_of_statistics_parts_and_streams(wide, noise):
         (lambda N: N[:-1], r"regularization has shape \(59, 60\). .* \(60, 60\)"),
         (lambda N: N[0], r"regularization has shape \(60,\)"),
         (lambda N: np.triu(N), "regularization is not symmetric"),
-        (lambda N: N - np.eye(60), "regularization is no covariance"),
+        (lambda N: N - np.eye(60), "regularization is not a covariance"),
         (lambda N: N * np.nan, "regularization contains NaN"),
         (lambda N: 0 * N, "class a, which has 12 samples, is singular"),
     ],

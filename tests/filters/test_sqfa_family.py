@@ -181,7 +181,7 @@ def test_second_moments_do_not_mix_with_means(wine):
     ("second_moments", "message"),
     [
         (np.eye(2), r"must have shape \(n_classes, n_features, n_features\)"),
-        (np.stack([np.eye(2), -np.eye(2)]), r"second_moments\[1\] is no covariance"),
+        (np.stack([np.eye(2), -np.eye(2)]), r"second_moments\[1\] is not a covariance"),
         (np.stack([np.eye(2)] * 3), "counts must hold .* each of the 3 classes"),
     ],
 )

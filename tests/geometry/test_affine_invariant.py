@@ -37,8 +37,8 @@ def test_mean_is_that_of_pyriemann(matrices):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (-np.ones(12), "not negative"),
-        (np.zeros(12), "one of them positive"),
+        (-np.ones(12), "nonnegative"),
+        (np.zeros(12), "one weight must be positive"),
         (np.full(12, np.nan), "finite"),
         (np.ones(11), r"each of the 12 matrices, got shape \(11,\)"),
     ],

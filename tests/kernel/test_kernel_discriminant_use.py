@@ -181,7 +181,7 @@ def test_automatic_solver(wine, monkeypatch):
     assert kda._chosen_solver(10_000) == "cholesky" != kda._chosen_solver(10_001)
     monkeypatch.setattr("skgeom._kernel.discriminant.MAX_EXACT", 100)
     assert kda.fit(X, y).solver_ == "nystroem"
-    with pytest.raises(ValueError, match="of solver='nystroem', is no kernel"):
+    with pytest.raises(ValueError, match="of solver='nystroem', is not a kernel"):
         KDA(kernel="sigmoid", gamma=0.5, coef0=-1, regularization=1).fit(X, y)
 
 

@@ -107,8 +107,8 @@ def without_derivative(means_a, covariances_a, means_b, covariances_b):
         ),
         (wrong_shape_of_numpy, r"must return .* of shape \(6,\), got shape \(1,\)"),
         (wrong_type, "wrong_type must return a real number .* dtype <U3"),
-        (not_a_number, "not_a_number must return numbers of at least 0, got nan for"),
-        (negative, "negative must return numbers of at least 0, got -"),
+        (not_a_number, "not_a_number must return nonnegative numbers, got nan for"),
+        (negative, "negative must return nonnegative numbers, got -"),
         (with_numpy, "with_numpy cannot be differentiated.*autograd.numpy"),
         (one_way, "one_way must be symmetric"),
         (without_derivative, "without_derivative cannot be diff.*first error is"),
@@ -128,7 +128,7 @@ def three_arguments(means_a, covariances_a, means_b):
     ("distance", "message"),
     [
         (three_arguments, r"must accept four arguments, .* it accepts \("),
-        (StudentT, "the class StudentT; pass an object"),
+        (StudentT, "the class StudentT. Pass an object"),
         (distance_calvo_oller, "functions of skgeom.geometry, such as distance_calvo_"),
     ],
 )
@@ -199,7 +199,7 @@ def test_errors_of_the_function_itself_are_kept(statistics):
     pytest.importorskip("torch")  # is tried as well
     with pytest.raises(AttributeError, match="no_such_attribute") as caught:
         SQFA(2, distance=broken, random_state=0).fit_statistics(statistics)
-    assert "Given arrays of torch, it fails by" in caught.value.__notes__[0]
+    assert "With arrays of torch, the error is" in caught.value.__notes__[0]
 
 
 def test_derivative_that_is_not_finite_names_the_classes(problem):
@@ -211,7 +211,7 @@ def test_derivative_that_is_not_finite_names_the_classes(problem):
     distance = find_distance(euclidean, DISTANCES)
     objective = MeanPairwiseDistance(means, covariances, 0.1, distance)
     with np.errstate(all="ignore"):
-        with pytest.raises(ValueError, match="not finite for the classes of index 1 a"):
+        with pytest.raises(ValueError, match="finite for the classes with indices 1 a"):
             objective(filters)
 
 

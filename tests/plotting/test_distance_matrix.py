@@ -109,7 +109,7 @@ def test_errors(iris, statistics):
     for matrix, message in [
         (np.zeros((2, 3)), r"must be square, got shape \(2, 3\)"),
         ([[0, 1], [2, 0]], "must contain distances: symmetric"),
-        ([[0, -1], [-1, 0]], r"must contain distances: .* not negative"),
+        ([[0, -1], [-1, 0]], r"must contain distances: .* nonnegative"),
         ([[0, 2], [2, 1]], r"must contain distances: .* zero on the diagonal"),
         ([[0, np.nan], [np.nan, 0]], "matrix contains NaN"),
     ]:
