@@ -21,10 +21,8 @@ class SPDPipeline(Pipeline):
 
     def fit(self, X, y, **params):
         """Fit all steps to valid labels."""
-        labels = checked_labels(y, X)
-        check_two_classes(np.unique(labels), self[0].name)
         with naming("X"):
-            return super().fit(X, labels, **params)
+            return super().fit(X, checked_labels(y, X), **params)
 
 
 class SPDSamples(TransformerMixin, BaseEstimator):
@@ -42,9 +40,10 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         self.name = name
         self.embeds = embeds
 
-    def fit(self, X, y=None):
-        """Check X."""
+    def fit(self, X, y):
+        """Check X, and the number of classes in y."""
         check_spd_samples(self, X, reset=True, name=self.name, hermitian=True)
+        check_two_classes(np.unique(y), self.name)
         return self
 
     def transform(self, X):
