@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -108,3 +109,14 @@ def test_accuracies_of_the_first_example_are_stored_results():
     quoted = re.findall(r"\d+\.\d ?%", readme + index)
     assert len(quoted) >= 7
     assert {number.replace(" ", "") for number in quoted} <= stored
+
+
+def test_study_of_distances_supports_the_default():
+    rows = pd.read_csv(RESULTS / "distances.csv").groupby(["group", "filters"])
+    ranks = pd.read_csv(RESULTS / "distances_ranks.csv", index_col=[0, 1, 2])
+    for key, part in rows:
+        gains = part.iloc[:, 3:].sub(part["fisher-rao"], axis=0)
+        assert abs(ranks.loc[key]["difference"] - gains.mean()).max() < 0.06
+        assert abs(ranks.loc[key]["standard error"] - gains.sem()).max() < 0.06
+        assert gains["hellinger"].mean() <= 2 * gains["hellinger"].sem()
+        assert gains.drop(columns="hellinger").mean().max() <= 0

@@ -26,10 +26,8 @@ submanifolds = pytest.mark.parametrize(("name", "shape"), SUBMANIFOLDS)
 
 
 def pair(name, shape):
-    """The manifold here, and that of pymanopt."""
-    return (
-        getattr(module, name)(*shape) for module in (_manifolds, pymanopt.manifolds)
-    )
+    """The manifold of skgeom, and the manifold of pymanopt."""
+    return (getattr(m, name)(*shape) for m in (_manifolds, pymanopt.manifolds))
 
 
 def matrices(shape):
@@ -55,23 +53,27 @@ def global_random_state():
     np.random.set_state(state)  # noqa: NPY002
 
 
-@submanifolds
-def test_submanifold(name, shape, rng):
-    ours, theirs = pair(name, shape)
+def equal_to_pymanopt(ours, theirs, shape, rng, *more):
+    """Random points and tangent vectors, for which methods return the same."""
     a, b = theirs.random_point(), theirs.random_point()
     u, v = (0.3 * theirs.random_tangent_vector(a) for _ in range(2))
-    gradient = rng.standard_normal(shape)
-    for method, arguments in [
-        ("inner_product", (a, u, v)),
-        ("norm", (a, u)),
-        ("projection", (a, gradient)),
-        ("euclidean_to_riemannian_gradient", (a, gradient)),
-        ("retraction", (a, u)),
-        ("transport", (a, b, u)),
-    ]:
-        found = getattr(ours, method)(*arguments)
-        assert_allclose(found, getattr(theirs, method)(*arguments), **close)
+    gradient = "euclidean_to_riemannian_gradient"
+    arguments = {"inner_product": (a, u, v), "retraction": (a, u), "norm": (a, u)}
+    arguments["projection"] = arguments[gradient] = a, rng.standard_normal(shape)
+    arguments["transport"] = a, b, u
+    for method in ("inner_product", "norm", gradient, *more):
+        found, expected = (
+            getattr(m, method)(*arguments[method]) for m in (ours, theirs)
+        )
+        assert_allclose(found, expected, **close)
     assert_allclose(ours.typical_dist, theirs.typical_dist)
+    return a, b, u, v
+
+
+@submanifolds
+def test_submanifold(name, shape, rng):
+    pairs = pair(name, shape)
+    equal_to_pymanopt(*pairs, shape, rng, "projection", "retraction", "transport")
 
 
 def test_retraction_onto_orthonormal_matrices_is_continuous(rng):
@@ -83,17 +85,7 @@ def test_retraction_onto_orthonormal_matrices_is_continuous(rng):
 @pytest.mark.parametrize("shape", [(2, 3, 3), (3, 1, 1)])
 def test_positive_definite_matrices(shape, rng):
     ours, theirs = matrices(shape)
-    a, b = theirs.random_point(), theirs.random_point()
-    u, v = (0.3 * theirs.random_tangent_vector(a) for _ in range(2))
-    gradient = rng.standard_normal(shape)
-    for method, arguments in [
-        ("inner_product", (a, u, v)),
-        ("norm", (a, u)),
-        ("euclidean_to_riemannian_gradient", (a, gradient)),
-    ]:
-        found = getattr(ours, method)(*arguments)
-        assert_allclose(found, getattr(theirs, method)(*arguments), **close)
-    assert_allclose(ours.typical_dist, theirs.typical_dist)
+    a, b, u, v = equal_to_pymanopt(ours, theirs, shape, rng)
     # The steps are along geodesics, and so is the transport.
     assert_allclose(ours.retraction(a, u), theirs.exp(a, u), **close)
     onwards = ours.transport(a, b, theirs.log(a, b))
