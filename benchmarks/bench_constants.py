@@ -113,6 +113,46 @@ def discriminant_of_bits():
     return KernelDiscriminantAnalysis().fit(X, y).score(X, y)
 
 
+def filters_of_mnist(sigma2=0.01, n_components=20):
+    """Objective of filters of the statistics of MNIST."""
+    sqfa = SQFA(n_components, regularization=sigma2, n_init=1, random_state=0)
+    return sqfa.fit_statistics(statistics_of(60_000)).objective_
+
+
+@functools.cache
+def statistics_of(n_samples):
+    X, y = (values[:n_samples] for values in load("mnist.npz")[:2])
+    return ClassStatistics.from_data(X, y)
+
+
+def discriminants_of_collinear_means():
+    """Number of discriminants of four classes whose means are on a line."""
+    X = np.random.default_rng(0).normal(size=(100, 20))
+    X = np.concatenate([X + k * np.arange(20) / 7 for k in range(4)])
+    model = KernelDiscriminantAnalysis(kernel="linear", regularization=1e-3)
+    return model.fit(X, np.repeat(range(4), 100)).transform(X).shape[1]
+
+
+def wrong_warnings():
+    """Kernels of digits with a missing warning, and with an unnecessary warning.
+
+    A warning is necessary if the accuracy is less than the best accuracy minus 5 %.
+    """
+    X, y, X_test, y_test = (values[:900] for values in load(None))
+    found = []
+    for gamma in np.logspace(-5, 0, 11):
+        model = KernelDiscriminantAnalysis(gamma=gamma, regularization=0.01)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            accuracy = model.fit(X, y).score(X_test, y_test)
+        found.append(
+            (accuracy, any("nearly diagonal" in str(w.message) for w in warned))
+        )
+    accuracies, warns = np.array(found).T
+    necessary = accuracies < accuracies.max() - 0.05
+    return np.sum(necessary > warns) + 0.01 * np.sum(warns > necessary)
+
+
 AUTO, KERNEL = "_filters._auto.", "_kernel._held_out_errors."
 SMALL, KARCHER = "geometry._small_matrices.", "geometry._affine_invariant."
 GRIDS = [
@@ -127,6 +167,9 @@ CASES = [
     (AUTO + "_FIRST_ITERATIONS", [10, 30, 100], filters_of_digits),
     (AUTO + "_NEXT_ITERATIONS", [1, 5, 20], filters_of_digits),
     ("_filters._optimization.DEPENDENT", [0.0, 1e-3, 1e-2], independent_filters),
+    ("_filters._optimization._AXES_PER_FILTER", [5, 10, 20], filters_of_mnist),
+    ("_filters._optimization._MORE_TIMES", [1, 4, 7], filters_of_mnist),
+    ("_filters._optimization._LARGEST_SHARE", [0.2, 0.4, 0.8], filters_of_mnist),
     ("_held_out.MOST_SAMPLES", [1000, 10_000, 60_000], gaussian_of_mnist),
     ("_held_out._KEYS", [8, 64, 784], folds_of_mnist),
     ("_held_out._ROUNDING", [0, 1e-9, 1e-3], classes_without_samples),
@@ -139,6 +182,13 @@ CASES = [
     (SMALL + "_LARGEST", [0, 24], lambda: inverses(17, 4950)),
     (SMALL + "_LARGEST", [24, 40], lambda: inverses(32, 1225)),
     (SMALL + "_MANY", [0, 128], lambda: inverses(9, 45)),
+    (
+        "_kernel._eigenproblems._RANK_TOLERANCE",
+        [0, 1e-15, 1e-11, 1e-6],
+        discriminants_of_collinear_means,
+    ),
+    ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.05, 0.3], wrong_warnings),
+    ("_kernel._kernels._CHECKED_ROWS", [20, 200, 900], wrong_warnings),
     (KERNEL + "_LOST_ACCURACY", [0.0, 0.02, 1.0], discriminant_of_bits),
 ]
 

@@ -28,13 +28,16 @@ INITIALIZATIONS = {
     "random": (),
 }
 
-# Least number of principal axes of a coarse subspace; with fewer features, filters are
-# optimized in the space of all features. The subspace has up to four times as many
-# axes, but at most 40 % of all, if the variance along the axes exceeds _ABOVE_NOISE
-# times sigma^2. Selected with the statistics of MNIST: without additional axes, the fit
-# with sigma^2 = 0.01 takes twice the time, and the objective is 1 % smaller
-# (benchmarks/bench_sqfa.py).
+# Least number of principal axes of a coarse subspace, and number for each filter; with
+# fewer features, filters are optimized in the space of all features. The subspace has
+# up to _MORE_TIMES as many axes, but at most the fraction _LARGEST_SHARE of all axes,
+# if the variance along the axes exceeds _ABOVE_NOISE times sigma^2. Selected with the
+# statistics of MNIST: without additional axes, the fit with sigma^2 = 0.01 takes twice
+# the time, and the objective is 1 % smaller (benchmarks/bench_sqfa.py,
+# benchmarks/bench_constants.py).
 FEW_FEATURES = 100
+_AXES_PER_FILTER = 10
+_MORE_TIMES, _LARGEST_SHARE = 4, 0.4
 _ABOVE_NOISE = 6.0
 
 # With more classes, an initialization is expensive because of the number of pairs
@@ -367,14 +370,15 @@ def principal_coordinates(
 ):
     """Leading principal axes as coordinates.
 
-    The number of axes is ten for each component, and at least ``FEW_FEATURES``. With
+    The number of axes is ``_AXES_PER_FILTER`` for each component, and at least
+    ``FEW_FEATURES``. With
     many features and ``down_to_noise``, it is larger if the variance along more axes
     exceeds a multiple of sigma^2. If the data vary along few more axes, or if
     ``allow_coarse`` is False, the basis contains all axes along which the data vary, so
     that the coordinates are complete.
     """
     n_features = len(total)
-    least = max(FEW_FEATURES, 10 * n_components)
+    least = max(FEW_FEATURES, _AXES_PER_FILTER * n_components)
     if allow_coarse and isinstance(total, StructuredCovariances):
         variances, axes = _leading_axes(total, least + 10)
         varies = np.count_nonzero(variances > _precision(n_features, variances))
@@ -386,7 +390,7 @@ def principal_coordinates(
         variances, axes = _leading_axes(total, least + 10)
         size = least
         if down_to_noise and variances[least - 1] > _ABOVE_NOISE * regularization:
-            most = min(4 * least, int(0.4 * n_features))
+            most = min(_MORE_TIMES * least, int(_LARGEST_SHARE * n_features))
             variances, axes = _leading_axes(total, most + 10)
             risen = variances[:most] > _ABOVE_NOISE * regularization
             size = max(least, np.count_nonzero(risen))

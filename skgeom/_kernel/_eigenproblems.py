@@ -47,6 +47,9 @@ from scipy.linalg.lapack import dpstrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 _EPS = np.finfo(np.float64).eps
+# Fraction of the largest ratio below which ratios are rounding errors: with 1e-15,
+# three collinear class means have two discriminants (benchmarks/bench_constants.py).
+_RANK_TOLERANCE = 1e-11
 
 
 def class_contrasts(class_weights):
@@ -65,7 +68,7 @@ def rank_tolerance(regularization):
     The rounding errors of the ratios are proportional to 1 / lambda. Raises LinAlgError
     if the tolerance would be 1 or more.
     """
-    tol = max(1e-11, 4 * _EPS / regularization)
+    tol = max(_RANK_TOLERANCE, 4 * _EPS / regularization)
     if tol >= 1:
         raise LinAlgError("the penalty is below rounding")
     return tol

@@ -17,6 +17,12 @@ _OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
 # because scikit-learn stores all differences at once for other array libraries.
 _OF_DIFFERENCES = {"laplacian", "chi2", "additive_chi2"}
 
+# A row of a kernel matrix has nearly zero values if these are below this fraction of
+# the diagonal entry, for kernels of distances and for other kernels
+# (benchmarks/bench_constants.py).
+_SMALL_BY_DISTANCE, _SMALL = 0.05, 1e-3
+_CHECKED_ROWS = 200
+
 
 def accepts_sparse(kernel):
     """Whether a kernel accepts sparse samples."""
@@ -190,12 +196,12 @@ def check_definite(matrix, name, rounding):
 def warn_if_nearly_diagonal(matrix, kernel):
     """Warn if most samples have nearly zero kernel values with all other samples.
 
-    The check uses up to 200 rows of the matrix.
+    The check uses up to ``_CHECKED_ROWS`` rows of the matrix.
     """
     by_distance = kernel.function in ("rbf", "laplacian", "chi2")
-    limit = 0.05 if by_distance else 1e-3
+    limit = _SMALL_BY_DISTANCE if by_distance else _SMALL
     last = matrix.shape[0] - 1
-    rows = np.unique(np.linspace(0, last, 200).astype(int))
+    rows = np.unique(np.linspace(0, last, _CHECKED_ROWS).astype(int))
     others = np.abs(to_numpy(take(matrix, rows)))
     own = others[np.arange(len(rows)), rows]
     others[np.arange(len(rows)), rows] = 0

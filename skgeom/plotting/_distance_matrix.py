@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 
+from skgeom._region_covariance import LUMA
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
@@ -208,7 +209,7 @@ class DistanceMatrixDisplay(Display):
 
     def _write(self, matrix, values_format):
         """Write the numbers in black or white, in contrast to the color of the cell."""
-        dark = self.im_.to_rgba(matrix)[..., :3] @ [0.299, 0.587, 0.114] < 0.5
+        dark = self.im_.to_rgba(matrix)[..., :3] @ LUMA < 0.5
         size = "medium" if len(matrix) <= 5 else "x-small"
         properties = {"ha": "center", "va": "center", "fontsize": size}
         self.text_ = np.empty(matrix.shape, dtype=object)
