@@ -21,7 +21,14 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from benchmarks.common import load
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, KernelDiscriminantAnalysis
+from skgeom import (
+    SQFA,
+    AMAGauss,
+    ClassStatistics,
+    GaussianClassifier,
+    KernelDiscriminantAnalysis,
+    RegionCovariance,
+)
 from skgeom._held_out import held_out_folds, remaining_weights
 from skgeom.geometry import mean_affine_invariant
 from skgeom.geometry._small_matrices import inverses_and_log_dets
@@ -126,11 +133,36 @@ def statistics_of(n_samples):
 
 
 def discriminants_of_collinear_means():
-    """Number of discriminants of four classes whose means are on a line."""
-    X = np.random.default_rng(0).normal(size=(100, 20))
-    X = np.concatenate([X + k * np.arange(20) / 7 for k in range(4)])
-    model = KernelDiscriminantAnalysis(kernel="linear", regularization=1e-3)
-    return model.fit(X, np.repeat(range(4), 100)).transform(X).shape[1]
+    """Mean number of discriminants of four classes whose means are on a line."""
+    numbers = []
+    for seed in range(10):
+        X = np.random.default_rng(seed).normal(size=(50, 20))
+        X = np.concatenate([X + k * np.arange(20) / 7 for k in range(4)])
+        model = KernelDiscriminantAnalysis(kernel="linear", regularization=100.0)
+        model.fit(X, np.repeat(range(4), 50))
+        numbers.append(model.transform(X).shape[1])
+    return np.mean(numbers)
+
+
+def batches_of_digits():
+    """Log posterior of filters that are learned in batches."""
+    X, y, _, _ = load(None)
+    model = AMAGauss(4, batch_size=100, regularization=1.0, random_state=0)
+    return model.fit(X, y).objective_
+
+
+def dependent_features():
+    """Of 100 color images, those with an unnecessary error or without an error."""
+    images = np.random.default_rng(0).random((100, 12, 12, 3))
+    images[50:, :, :, 1] = images[50:, :, :, 0]
+    wrong = 0
+    for number, image in enumerate(images):
+        try:
+            RegionCovariance("color").transform(image[None])
+            wrong += number >= 50
+        except ValueError:
+            wrong += number < 50
+    return wrong
 
 
 def wrong_warnings():
@@ -187,6 +219,11 @@ CASES = [
         [0, 1e-15, 1e-11, 1e-6],
         discriminants_of_collinear_means,
     ),
+    ("optim._batches._FIRST_STEP", [0.001, 0.01, 0.1], batches_of_digits),
+    ("optim._batches._STEPS_PER_ROUND", [5, 20, 80], batches_of_digits),
+    ("optim._batches._LEAST_FALL", [0.0, 1e-4, 1e-2], batches_of_digits),
+    ("optim._batches._MAX_HALVINGS", [4, 8, 12], batches_of_digits),
+    ("_region_covariance._DEPENDENT", [0, 1e-13, 1e-3], dependent_features),
     ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.05, 0.3], wrong_warnings),
     ("_kernel._kernels._CHECKED_ROWS", [20, 200, 900], wrong_warnings),
     (KERNEL + "_LOST_ACCURACY", [0.0, 0.02, 1.0], discriminant_of_bits),

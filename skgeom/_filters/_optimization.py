@@ -371,11 +371,10 @@ def principal_coordinates(
     """Leading principal axes as coordinates.
 
     The number of axes is ``_AXES_PER_FILTER`` for each component, and at least
-    ``FEW_FEATURES``. With
-    many features and ``down_to_noise``, it is larger if the variance along more axes
-    exceeds a multiple of sigma^2. If the data vary along few more axes, or if
-    ``allow_coarse`` is False, the basis contains all axes along which the data vary, so
-    that the coordinates are complete.
+    ``FEW_FEATURES``. With many features and ``down_to_noise``, it is larger if the
+    variance along more axes exceeds a multiple of sigma^2. If the data vary along few
+    more axes, or if ``allow_coarse`` is False, the basis contains all axes along which
+    the data vary, so that the coordinates are complete.
     """
     n_features = len(total)
     least = max(FEW_FEATURES, _AXES_PER_FILTER * n_components)

@@ -47,8 +47,8 @@ from scipy.linalg.lapack import dpstrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 _EPS = np.finfo(np.float64).eps
-# Fraction of the largest ratio below which ratios are rounding errors: with 1e-15,
-# three collinear class means have two discriminants (benchmarks/bench_constants.py).
+# Fraction of the largest ratio below which ratios are rounding errors: with zero, some
+# fits of collinear class means have a second discriminant (bench_constants.py).
 _RANK_TOLERANCE = 1e-11
 
 
