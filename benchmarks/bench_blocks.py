@@ -2,11 +2,11 @@
 
     python -m benchmarks.bench_blocks [--samples 100000 1000000 10000000]
         [--features 100] [--classes 10] [--axes K] [--rows 100000] [--repeats 3]
-        [--folder F]
+        [--folder F] [--parquet]
 
 For each number of samples, the script draws Gaussian classes in blocks and writes them
-to a folder of float32 .npy files. The following jobs run in turn, each in a separate
-process:
+to a folder of float32 .npy files, or of Parquet files, which Dask reads as a data
+frame. The following jobs run in turn, each in a separate process:
 
 - read, multiply: each block is read and multiplied once by its transpose, in double
   precision. This is the minimum work;
@@ -32,6 +32,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from skgeom import SQFA, ClassStatistics
 
@@ -39,7 +40,7 @@ NOISE = 0.01
 ONE_PROCESS, ON_CLUSTER = "read, multiply", "the same on a cluster"
 
 
-def write(folder, n_samples, n_features, n_classes, rows):
+def write(folder, n_samples, n_features, n_classes, rows, parquet=False):
     """Blocks of samples and labels; the classes differ in mean and covariance."""
     rng = np.random.default_rng(0)
     means = rng.normal(size=(n_classes, n_features))
@@ -51,16 +52,24 @@ def write(folder, n_samples, n_features, n_classes, rows):
             own = y % 10 == kind
             X[own] = X[own] @ spreads[kind].astype(np.float32)
         X += means[y]
-        np.save(folder / f"X{number:04}.npy", X)
-        np.save(folder / f"y{number:04}.npy", y)
+        if parquet:
+            frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(n_features)])
+            frame.assign(y=y).to_parquet(folder / f"X{number:04}.parquet")
+        else:
+            np.save(folder / f"X{number:04}.npy", X)
+            np.save(folder / f"y{number:04}.npy", y)
 
 
 def load(folder, number):
+    path = folder / f"X{number:04}.parquet"
+    if path.exists():
+        frame = pd.read_parquet(path)
+        return frame.iloc[:, :-1].to_numpy(), frame["y"].to_numpy()
     return np.load(folder / f"X{number:04}.npy"), np.load(folder / f"y{number:04}.npy")
 
 
 def n_blocks(folder):
-    return len(list(folder.glob("X*.npy")))
+    return len(list(folder.glob("X*")))
 
 
 def blocks(folder):
@@ -97,9 +106,13 @@ def statistics_of_blocks(folder, n_axes):
     return ClassStatistics.from_blocks(partial(blocks, folder), n_axes=n_axes)
 
 
-def cluster_arrays(folder):
+def cluster_data(folder):
     import dask.array as da
+    import dask.dataframe as dd
 
+    if not (folder / "X0000.npy").exists():
+        frame = dd.read_parquet(folder)
+        return frame[list(frame.columns[:-1])], frame["y"]
     lengths = [len(np.load(f, mmap_mode="r")) for f in sorted(folder.glob("y*.npy"))]
     n_features = np.load(folder / "X0000.npy", mmap_mode="r").shape[1]
     chunks = tuple(lengths), (n_features,)
@@ -115,11 +128,11 @@ def part(folder, name, block_id):
 
 
 def statistics_on_a_cluster(folder, n_axes):
-    return ClassStatistics.from_data(*cluster_arrays(folder), n_axes=n_axes)
+    return ClassStatistics.from_data(*cluster_data(folder), n_axes=n_axes)
 
 
 def filters_on_a_cluster(folder, **options):
-    return filters(**options).fit(*cluster_arrays(folder)).components_
+    return filters(**options).fit(*cluster_data(folder)).components_
 
 
 def filters(**options):
@@ -178,10 +191,11 @@ def compare(folder, n_axes, repeats):
     equal = np.array_equal(statistics.covariances, from_cluster.covariances)
     gap = np.nan
     if n_axes is None:
-        # The automatic regularization requires samples.
-        same = partial(filters_on_a_cluster, regularization=NOISE)
+        # The automatic regularization and shrinkage require samples.
+        options = {"regularization": NOISE, "covariance_estimator": None}
+        same = partial(filters_on_a_cluster, **options)
         _, _, of_blocks = in_a_new_process(on_a_cluster, folder, same)
-        model = filters(regularization=NOISE).fit_statistics(statistics.shrunk())
+        model = filters(**options).fit_statistics(statistics)
         gap = np.abs(of_blocks - model.components_).max()
     return table, equal, gap
 
@@ -197,6 +211,7 @@ def main():
     parser.add_argument("--axes", type=int)
     parser.add_argument("--rows", type=int, default=100_000, help="of a block")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--parquet", action="store_true")
     parser.add_argument("--folder", help="where blocks are written, and removed")
     options = parser.parse_args()
     sizes = f"{options.features} features, {options.classes} classes"
@@ -204,7 +219,8 @@ def main():
     for n_samples in options.samples:
         with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
             folder = Path(scratch)
-            write(folder, n_samples, options.features, options.classes, options.rows)
+            shape = n_samples, options.features, options.classes, options.rows
+            write(folder, *shape, options.parquet)
             table, equal, gap = compare(folder, options.axes, options.repeats)
         print(f"{n_samples:,} samples, {4e-9 * n_samples * options.features:.3g} GB")
         for name, (seconds, size) in table.items():
