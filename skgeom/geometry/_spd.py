@@ -46,7 +46,7 @@ def sqrtm(matrices):
     ------
     ValueError
         If a matrix is not finite, not symmetric or not positive definite. The message
-        names the matrix and its smallest eigenvalue.
+        names the matrix and, if it is not positive definite, its smallest eigenvalue.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def invsqrtm(matrices):
     ------
     ValueError
         If a matrix is not finite, not symmetric or not positive definite. The message
-        names the matrix and its smallest eigenvalue.
+        names the matrix and, if it is not positive definite, its smallest eigenvalue.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def logm(matrices):
     ------
     ValueError
         If a matrix is not finite, not symmetric or not positive definite. The message
-        names the matrix and its smallest eigenvalue.
+        names the matrix and, if it is not positive definite, its smallest eigenvalue.
 
     Examples
     --------
