@@ -131,9 +131,9 @@ class KernelDiscriminantAnalysis(
 
     :meth:`transform` returns the values of the functions, the components. ``predict``
     compares the components of a sample with the class means of the components, as in
-    linear discriminant analysis (LDA). By default, the width of the kernel and the
-    penalty :math:`\lambda` are selected by leave-one-out errors, and the probabilities
-    are calibrated on held-out samples.
+    linear discriminant analysis (LDA). By default, the kernel coefficient ``gamma`` and
+    the penalty :math:`\lambda` are selected by leave-one-out errors, and the
+    probabilities are calibrated on held-out samples.
 
     Parameters
     ----------
