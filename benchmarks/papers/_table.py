@@ -35,8 +35,8 @@ initializations).
 
 The names of methods and rows are those of the linked pages. SQFA-H and SQFA-B use the
 Hellinger and Bhattacharyya distances, and smSQFA compares second moments. "Proposed" is
-the projection of covariance and Hessian. AN and Const are PLRSQ with annealed and with
-constant sigma^2.
+the projection of covariance and Hessian. AN and Const are PLRSQ with annealed
+(decreasing) and with constant variance sigma^2.
 
 reproduced
     The paper prints values, or its equations determine them. With at least as many

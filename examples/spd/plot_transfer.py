@@ -83,7 +83,7 @@ for label, name in enumerate(MOVEMENTS):
     axes[1].scatter(*plane[own].T, s=18, color=f"C{label}", marker="x", label=name)
 axes[1].legend()
 axes[1].set(title="re-centered: scores (x: new subject)", xticks=[], yticks=[])
-# sphinx_gallery_alt = "Clusters of subjects before re-centering, clusters of movements after it"
+# sphinx_gallery_alt = "Clusters of subjects; after re-centering, of movements"
 plt.show()
 
 # %%
