@@ -4,8 +4,8 @@ Which distance should I choose for SQFA?
 
 :class:`~skgeom.SQFA` maximizes the mean distance between classes, and ``distance``
 selects the distance. This example compares six distances on four kinds of synthetic
-classes by the test accuracy of a quadratic classifier on two filters. It is a short
-version of the study in :ref:`distance_study`.
+classes by the test accuracy of a quadratic classifier on the outputs of two filters. It
+is a short version of the study in :ref:`distance_study`.
 """
 
 import warnings

@@ -19,7 +19,7 @@ X, y = load_digits(return_X_y=True)
 X = X / X.std()
 
 # %%
-# Plot the accuracy of a quadratic classifier on nine filters against the
+# Plot the accuracy of a quadratic classifier on the outputs of nine filters against the
 # regularization. A star marks the value that ``regularization="auto"`` selects. The
 # filters are learned from 200 training images, and accuracies are means of eight random
 # splits. By default, ``fit`` also selects a shrinkage of the class covariances; here
