@@ -111,7 +111,7 @@ def _check_semidefinite(covariance):
 
 @float64_arrays("matrix", "reference", on_cpu=True)
 def spatial_filters(matrix, reference):
-    r"""Compute filters, sorted by the ratio of output powers for two covariances.
+    r"""Compute filters, sorted by how much output power differs for two covariances.
 
     The filters w solve :math:`X w = \lambda R w`, the generalized eigenproblem of
     common spatial patterns [1]_. The squared affine-invariant distance between X and R

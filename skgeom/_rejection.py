@@ -137,13 +137,13 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     testing [2]_). The risk ``1 - confidence_level`` is divided into m + 1 equal parts.
     The first test has the risk r of m parts, and the later tests share one part. The
     first threshold accepts at least ``log(r) / log(1 - target_error)`` samples, because
-    its test cannot pass with fewer samples, and at least n / m samples. If a threshold
-    passes, its risk is added to the risk of the next test. The smallest threshold that
-    passes is selected. If no threshold passes, ``fit`` warns and all samples are
-    rejected. A target of 0.05 at the confidence level 0.95 requires at least 59
-    samples. The selection depends only on the order of the confidences, so a strictly
-    increasing transformation of the confidences does not change which samples are
-    rejected.
+    its test cannot pass with fewer samples, and at least n / m samples; if n is
+    smaller, all n samples are the only candidate. If a threshold passes, its risk is
+    added to the risk of the next test. The smallest threshold that passes is selected.
+    If no threshold passes, ``fit`` warns and all samples are rejected. A target of 0.05
+    at the confidence level 0.95 requires at least 59 samples. The selection depends
+    only on the order of the confidences, so a strictly increasing transformation of the
+    confidences does not change which samples are rejected.
 
     The error rate is guaranteed for a frozen classifier if the samples passed to
     :meth:`fit` and later samples are drawn independently from the same distribution:
