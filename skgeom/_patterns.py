@@ -111,12 +111,12 @@ def _check_semidefinite(covariance):
 
 @float64_arrays("matrix", "reference", on_cpu=True)
 def spatial_filters(matrix, reference):
-    r"""Compute filters whose output power differs most between two SPD matrices.
+    r"""Compute filters, sorted by how much output power differs for two covariances.
 
     The filters w solve :math:`X w = \lambda R w`, the generalized eigenproblem of
     common spatial patterns [1]_. The squared affine-invariant distance between X and R
-    is :math:`\sum_i \log^2 \lambda_i`, so each filter explains one term of the
-    distance. Use the filters, for example, to explain the difference between a
+    is :math:`\sum_i \log^2 \lambda_i`, so each filter contributes one term to the
+    squared distance. Use the filters, for example, to explain the difference between a
     prototype X of :class:`PLRSQ` and the mean R of all samples.
 
     Parameters

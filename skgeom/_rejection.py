@@ -114,12 +114,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     With ``rejection_rate`` or ``target_error``, the threshold is selected on held-out
-    samples, because the probabilities of training samples are too large: a clone of the
-    classifier that is fitted without a fold computes the probabilities of the samples
-    in this fold. Finally, the classifier is fitted to all samples. A
-    :class:`~sklearn.frozen.FrozenEstimator` uses no folds, because it is already
-    fitted: it computes the probabilities of the samples that are passed to :meth:`fit`.
-    Do not pass the training samples of the frozen classifier.
+    samples, because the largest probabilities of training samples are usually too
+    large: a clone of the classifier that is fitted without a fold computes the
+    probabilities of the samples in this fold. Finally, the classifier is fitted to all
+    samples. A :class:`~sklearn.frozen.FrozenEstimator` uses no folds, because it is
+    already fitted: it computes the probabilities of the samples that are passed to
+    :meth:`fit`. Do not pass the training samples of the frozen classifier.
 
     The confidence of a sample is its largest class probability. With
     ``rejection_rate``, the threshold is half-way between two neighboring confidences.
@@ -134,24 +134,24 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     accept fixed numbers of the n samples. A threshold passes the test if the upper
     Clopper-Pearson confidence limit of the error rate among the accepted samples is at
     most the target. The thresholds are tested in descending order (fixed-sequence
-    testing [2]_). The first threshold accepts at least
-    ``log(1 - confidence_level) / log(1 - target_error)`` samples, because a test with
-    fewer samples cannot pass. The risk ``1 - confidence_level`` is divided into m + 1
-    equal parts. The first test has the risk of m parts, and the later tests share one
-    part. If a threshold passes, its risk is added to the risk of the next test. The
-    smallest threshold that passes is selected. If no threshold passes, ``fit`` warns
-    and all samples are rejected. A target of 0.05 at the confidence level 0.95 requires
-    at least 59 samples. The selection depends only on the order of the confidences, so
-    a strictly increasing transformation of the confidences does not change which
-    samples are rejected.
+    testing [2]_). The risk ``1 - confidence_level`` is divided into m + 1 equal parts.
+    The first test has the risk r of m parts, and the later tests share one part. The
+    first threshold accepts at least ``log(r) / log(1 - target_error)`` samples, because
+    its test cannot pass with fewer samples, and at least n / m samples; if n is
+    smaller, all n samples are the only candidate. If a threshold passes, its risk is
+    added to the risk of the next test. The smallest threshold that passes is selected.
+    If no threshold passes, ``fit`` warns and all samples are rejected. A target of 0.05
+    at the confidence level 0.95 requires at least 59 samples. The selection depends
+    only on the order of the confidences, so a strictly increasing transformation of the
+    confidences does not change which samples are rejected.
 
     The error rate is guaranteed for a frozen classifier if the samples passed to
     :meth:`fit` and later samples are drawn independently from the same distribution:
-    with probability ``confidence_level`` over the draw of the samples, the classifier
-    misclassifies at most the fraction ``target_error`` of the accepted later samples.
-    With folds, the guarantee is not strict, because the tested classifiers were trained
-    with a part of the samples, and the final classifier with all samples. The final
-    classifier is usually more accurate.
+    with probability ``confidence_level`` over the draw of the samples, the error rate
+    of the classifier on accepted later samples (its expected value) is at most
+    ``target_error``. With folds, the guarantee is not strict, because the tested
+    classifiers were trained with a part of the samples, and the final classifier with
+    all samples. The final classifier is usually more accurate.
 
     If the classes are numbers, the reject label must be a number. If the classes are
     strings, it must be a string. For classes of dtype object, any label is allowed. The

@@ -50,7 +50,8 @@ estimators of SPD matrices or images. An adapter converts the vectors of the che
 matrices or images for these estimators. The adapter was written for skgeom, and may
 cause some of the failures of pyRiemann. Skipped checks require an array library or a
 device that was not available. A declared failure is expected; the list below the table
-states its reason.
+states its reason. The list names each check once; the table counts a check several
+times if it runs with several arguments.
 
 Versions: scikit-learn {sklearn}, pyRiemann {pyriemann}.
 

@@ -33,10 +33,10 @@ errors of the difference. *Ours* and *paper* show an example of the compared val
 *Runs* are our number and the paper's number of repetitions (seeds, splits or
 initializations).
 
-The names of methods and rows are those of the linked pages. SQFA-H and SQFA-B use the
+The linked pages define the names of methods and rows. SQFA-H and SQFA-B use the
 Hellinger and Bhattacharyya distances, and smSQFA compares second moments. "Proposed" is
-the projection of covariance and Hessian. AN and Const are PLRSQ with annealed and with
-constant sigma^2.
+the projection of covariance and Hessian. AN and Const are PLRSQ with annealed
+(decreasing) and with constant variance sigma^2.
 
 reproduced
     The paper prints values, or its equations determine them. With at least as many

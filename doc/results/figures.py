@@ -124,7 +124,7 @@ def sqfa_bound():
     for (name, part), line in zip(by_measure.items(), ["-", "--"], strict=True):
         x, y = numbers(part, "mahalanobis"), numbers(part, "reproduced")
         right.plot(x, y, line, color=OURS["color"], label=name)
-    right.set(xlabel="Mahalanobis distance", title="Gaussians of one covariance")
+    right.set(xlabel="Mahalanobis distance", title="Gaussians with equal covariances")
     right.legend(frameon=False)
     for axis in (left, right):
         axis.spines[["top", "right"]].set_visible(False)
@@ -149,7 +149,7 @@ def sqfa_toys():
             axis.barh(methods, width, left=start, color=colour, label=pair[11:])
             start += width
         axis.invert_yaxis()
-        axis.set(title=title, xlabel="part of the filters", xlim=(0, 1))
+        axis.set(title=title, xlabel="fraction of squared weights", xlim=(0, 1))
         axis.spines[["top", "right"]].set_visible(False)
     legend(axes[0], title="dimensions")
 
@@ -187,7 +187,7 @@ def hartoyo_splits():
     left, right = panels(2, 2.8)
     rows = rows_of("hartoyo-figure-8")
     rows = [row for row in rows if row["measure"] in ("F1", "test F1")]
-    draw_comparison(left, rows, title="test F1, 70 : 30")
+    draw_comparison(left, rows, title="test F1, authors' split")
     left.legend(frameon=False, loc="upper left")
     for name, line in zip(["covariance", "Hessian"], ["-", "--"], strict=True):
         rows = rows_of("hartoyo-figure-10", measure=name)
@@ -195,7 +195,7 @@ def hartoyo_splits():
         right.semilogy(
             numbers(rows, "rank"), values / values[0], line, color="#3b7dd8", label=name
         )
-    right.set(xlabel="rank", title="eigenvalues / the first", ylim=(1e-4, 2))
+    right.set(xlabel="rank", title="eigenvalues / first eigenvalue", ylim=(1e-4, 2))
     right.legend(frameon=False)
     right.spines[["top", "right"]].set_visible(False)
 
@@ -234,7 +234,7 @@ def plrsq_eth80():
         rows = rows_of("plrsq-figure-5", categories=categories, n_prototypes="2")
         x, y = numbers(rows, "sigma2"), numbers(rows, "reproduced")
         right.semilogx(x, y, "o-", color=colour, label=f"{categories} categories")
-    right.set(xlabel=r"$\sigma^2$", title="figure 5, two prototypes a class")
+    right.set(xlabel=r"$\sigma^2$", title="figure 5, two prototypes per class")
     right.legend(frameon=False, fontsize=9)
     for axis in (left, right):
         axis.spines[["top", "right"]].set_visible(False)

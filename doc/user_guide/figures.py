@@ -150,6 +150,6 @@ def prototypes():
             xticks=[],
             yticks=[],
             aspect="equal",
-            xlabel="the first feature varies more →",
+            xlabel="larger variance of the first feature →",
         )
-    axes[0].set_ylabel("more correlated →")
+    axes[0].set_ylabel("higher correlation →")

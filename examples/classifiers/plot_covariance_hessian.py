@@ -37,9 +37,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
-# A network with the layers of the paper. The default network of the estimator has a
-# larger penalty and is nearly linear here: only one of its Hessian eigenvalues is
-# large.
+# A network with the layers of Hartoyo et al. (2025). The default network of the
+# estimator has a larger penalty and is nearly linear here: only one of its Hessian
+# eigenvalues is large.
 network = make_pipeline(
     StandardScaler(),
     MLPClassifier((32, 16, 8), alpha=3, max_iter=2000, random_state=0),
@@ -85,7 +85,7 @@ plt.show()
 # %%
 # Assumptions of the theory
 # -------------------------
-# The theory of the method assumes isotropic classes, and first eigenvalues that are
+# The theory of Hartoyo et al. assumes isotropic classes, and first eigenvalues that are
 # much larger than the second eigenvalues. The attribute ``conditions_``, a
 # :class:`~skgeom.ProjectionConditions`, measures both assumptions. The classes of these
 # data are far from isotropic. Nevertheless, the first covariance eigenvector is close
@@ -98,10 +98,11 @@ print(projection.conditions_)
 # -------------------------------------------
 # The heat maps show the squared distance between the class means along covariance
 # eigenvectors, the within-class variance along Hessian eigenvectors, and the ratio of
-# both, as in figure 1 of the paper. The distance is by far the largest along the first
-# covariance eigenvector. Theorem 2 of the paper predicts the smallest variance for the
-# first Hessian eigenvector. These data violate its assumptions, and the best ratio is
-# in a later row. :meth:`~skgeom.CovarianceHessianProjection.separation` returns a
+# both, as in figure 1 of Hartoyo et al. (2025). The distance is by far the largest
+# along the first covariance eigenvector. Theorem 2 of this paper predicts the smallest
+# variance for the first Hessian eigenvector. These data violate its assumptions, and
+# the best ratio is in a later row.
+# :meth:`~skgeom.CovarianceHessianProjection.separation` returns a
 # :class:`~skgeom.SeparationGrid` with the values.
 
 grid = projection.separation(X_train, y_train)

@@ -4,8 +4,8 @@ Guaranteed error rate: target_error of the reject option
 
 With ``target_error=0.05`` and ``confidence_level=0.9``, the error rate of the accepted
 samples is at most 5 % with a probability of at least 90 %. This example selects the
-threshold 200 times with different samples, and counts how often the error exceeds the
-target.
+threshold 200 times with different samples, and counts how often this error rate exceeds
+the target.
 """
 
 import warnings
@@ -29,8 +29,8 @@ def draw(n_samples):
 
 # %%
 # Train a classifier once. In each of 200 draws, 1,200 new samples with labels determine
-# the threshold. The error is measured on 21,000 further samples. An error above the
-# target is allowed in 10 % of the draws.
+# the threshold. The error rate is measured on 21,000 further samples, and may exceed
+# the target in 10 % of the draws.
 
 # The expected warning: in some draws, no threshold meets the smallest target.
 warnings.filterwarnings("ignore", message="All samples are rejected")
@@ -59,7 +59,7 @@ for target, colour in zip(targets, ["C0", "C1", "C2"], strict=True):
     axis.axvline(100 * target, color=colour, ls="--", lw=2)
 axis.set(xlabel="error of the accepted samples (%)", ylabel="draws")
 figure.legend(title="dashed: targets", loc="outside upper center")
-# sphinx_gallery_alt = "Histograms of errors, mostly left of three targets"
+# sphinx_gallery_alt = "Histograms of error rates, mostly below three targets"
 plt.show()
 
 for target in targets:

@@ -34,8 +34,8 @@ X_train, X_test = X_train / X_train.std(), X_test / X_train.std()
 
 # %%
 # Fit each method in a pipeline with QDA, and compare the accuracies on the test images.
-# Set the tolerance of QDA to zero: QDA compares the tolerance with the variances of the
-# features, and raises an error for features with small variances.
+# Set the tolerance of QDA to zero: QDA compares ``tol`` with the eigenvalues of each
+# class covariance, and raises an error if an eigenvalue is smaller.
 
 transformers = {
     "PCA": PCA(n_components=9),

@@ -47,8 +47,8 @@ plt.show()
 
 # %%
 # The heat map shows the Fisher-Rao distance between each pair of digits, computed from
-# all six filters. A quadratic classifier confuses pairs with small distances most
-# often.
+# all six filters. A quadratic classifier usually confuses pairs with small distances
+# most often.
 
 display = DistanceMatrixDisplay.from_estimator(model, values_format=".1f")
 display.ax_.set(xlabel="digit", ylabel="digit")

@@ -62,9 +62,9 @@ plt.show()
 #
 # Linear filters that are learned in groups are ordered, so one fit per fold suffices
 # for all numbers of filters. The cross-validated error decreases more slowly than the
-# Bayes error of Gaussians with the same statistics, because the classes of digits are
-# not Gaussian. The dotted line marks the smallest number of filters whose error is
-# within one standard error of the lowest error.
+# Bayes error of Gaussians with the same statistics: the classes of digits are not
+# Gaussian, and their statistics are estimated. The dotted line marks the smallest
+# number of filters whose error is within one standard error of the lowest error.
 
 sqfa = SQFA(18, distance="hellinger", group_size=2, random_state=0)
 numbers = np.arange(2, 19, 2)

@@ -23,8 +23,8 @@ from skgeom import SQFA, GaussianRegressor
 from skgeom.datasets import make_speed_videos
 
 # %%
-# The training videos show one photograph, and the test videos another photograph. The
-# test speeds include speeds between the training speeds.
+# The training videos show one photograph, and the test videos show a different
+# photograph. The test speeds include speeds between the training speeds.
 
 speeds = np.linspace(-6, 6, 41)
 videos = make_speed_videos(speeds=speeds, n_per_speed=120, random_state=0)
@@ -59,8 +59,7 @@ for name, model in models.items():
 
 # %%
 # If the model is calibrated, 95 % of the 95 % credible intervals contain the target.
-# Here 98.2 % of the intervals contain the target, so the model is slightly
-# underconfident.
+# The printed percentage is higher, so the model is slightly underconfident.
 
 regressor = models["GaussianRegressor"]
 low, high = regressor.predict_interval(Z_test, coverage=0.95)

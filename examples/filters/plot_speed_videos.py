@@ -21,9 +21,9 @@ from skgeom.datasets import make_speed_videos
 from skgeom.plotting import FilterDisplay
 
 # %%
-# The training videos show one photograph, and the test videos another photograph. Each
-# video is averaged over its height, which yields an image of space (horizontal) and
-# time (downwards). Moving surfaces appear as slanted lines.
+# The training videos show one photograph, and the test videos show a different
+# photograph. Each video is averaged over its height, which yields an image of space
+# (horizontal) and time (downwards). Moving surfaces appear as slanted lines.
 
 videos = make_speed_videos(
     speeds=np.linspace(-6, 6, 13), n_per_speed=600, random_state=0

@@ -89,8 +89,8 @@ plt.show()
 # %%
 # Plot the Fisher-Rao distances between the digits of the test images. The mean distance
 # is larger for the default filters, which maximize this mean on the training images.
-# The smallest distance is larger for the user-defined distance. A classifier confuses
-# the closest pairs most often.
+# The smallest distance is larger for the user-defined distance. A classifier usually
+# confuses the closest pairs most often.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):

@@ -2,11 +2,12 @@
 Kernel discriminant analysis: nonlinear class boundaries
 ========================================================
 
-Linear discriminant analysis (LDA) fails if the classes are not linearly separable.
-Kernel discriminant analysis is LDA in the feature space of a kernel, so its
-discriminants are nonlinear functions of the data. This example plots the discriminants
-as filled contours. It compares the accuracy with LDA, with kernel principal component
-analysis (PCA) followed by LDA, and with a support vector machine.
+The class boundaries of linear discriminant analysis (LDA) are linear, so its accuracy
+is low if the optimal boundaries are strongly nonlinear. Kernel discriminant analysis is
+LDA in the feature space of a kernel, so its discriminants are nonlinear functions of
+the data. This example plots the discriminants as filled contours. It compares the
+accuracy with LDA, with kernel principal component analysis (PCA) followed by LDA, and
+with a support vector machine.
 """
 
 # sphinx_gallery_thumbnail_number = 101
@@ -38,10 +39,10 @@ def contours(axis, function, points, labels):
 # %%
 # Concentric rings
 # ----------------
-# For two classes, there is one discriminant. With ``gamma=1``, the width of the kernel
-# is about the distance between the rings. The sign of the discriminant is chosen so
-# that its mean over the inner ring, the second class, is positive. The accuracy of LDA
-# is at chance level.
+# For two classes, there is one discriminant. With ``gamma=1``, the width of the kernel,
+# :math:`1 / \sqrt{2 \gamma} \approx 0.7`, is similar to the distance between the rings,
+# 0.5. The sign of the discriminant is chosen so that its mean over the inner ring, the
+# second class, is positive. The accuracy of LDA is at chance level.
 
 X, y = make_circles(400, factor=0.5, noise=0.08, random_state=0)
 lda = LinearDiscriminantAnalysis().fit(X, y)
@@ -77,14 +78,13 @@ plt.show()
 # Breast cancer data
 # ------------------
 # Compare the cross-validated accuracy of the methods on the Wisconsin breast cancer
-# data, thirty features of cell nuclei. A grid search selects the kernel width ``gamma``
-# and a second parameter: the number of components of kernel PCA, C of the support
-# vector machine, or the regularization of kernel discriminants. The last model in the
-# table has no grid search: ``fit`` selects the kernel width and the regularization by
-# leave-one-out predictions. The four nonlinear models are equally accurate within their
-# standard errors, and more accurate than LDA. Kernel discriminants without a grid
-# search need about a third of the time of the grid search, and return calibrated
-# probabilities.
+# data, thirty features of cell nuclei. A grid search selects the kernel coefficient
+# ``gamma`` and a second parameter: the number of components of kernel PCA, C of the
+# support vector machine, or the regularization of kernel discriminants. The last model
+# in the table has no grid search: ``fit`` selects gamma and the regularization by
+# leave-one-out predictions, and calibrates the probabilities. Its fit takes less time
+# than the grid search over the parameters of the same estimator. The four nonlinear
+# models are equally accurate within their standard errors, and more accurate than LDA.
 
 X, y = load_breast_cancer(return_X_y=True)
 gammas = [0.003, 0.01, 0.03]

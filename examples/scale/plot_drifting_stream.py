@@ -69,8 +69,9 @@ for time in np.linspace(0, 1, N_BATCHES):
     recent.fit_statistics(statistics.shrunk())
 
 # %%
-# Plot the accuracy of each batch. It decreases to chance level for the filters of the
-# first batch. Filters of recent samples are the most accurate on average.
+# Plot the accuracy of each batch. With the filters of the first batch, the accuracy
+# decreases to chance level. Filters with larger weights of recent samples have the
+# highest mean accuracy.
 
 for name, values in accuracies.items():
     plt.plot(values, label=name)
@@ -78,7 +79,7 @@ plt.axhline(100 / N_CLASSES, color="0.7", linestyle=":", label="chance")
 plt.xlabel("batch")
 plt.ylabel("accuracy (%)")
 plt.legend()
-# sphinx_gallery_alt = "Accuracy by batch: old filters decrease to chance level"
+# sphinx_gallery_alt = "Accuracy by batch; with fixed filters, it falls to chance level"
 plt.show()
 for name, values in accuracies.items():
     print(f"{name:15s} mean accuracy {np.mean(values):.1f} %")

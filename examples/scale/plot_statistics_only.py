@@ -45,8 +45,8 @@ print(f"Regularization: {sqfa.regularization_:.3g}")
 # Compute the statistics of the features from the statistics of the samples. Print the
 # two digits with the smallest distance, which are difficult to distinguish, and the
 # Bayes error: the error of the optimal classifier for Gaussians with these statistics.
-# The test error below is larger, because the features of digits are not exactly
-# Gaussian and their statistics are estimated.
+# The test error below is larger: the features of digits are not exactly Gaussian, and
+# their statistics are estimated.
 
 features = statistics.project(sqfa.components_)
 distances = sqfa.class_distances() + np.eye(10)

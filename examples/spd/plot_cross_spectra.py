@@ -7,7 +7,7 @@ of the sensors and the covariances of all pairs of sensors are equal in both cas
 the sign of the phase between two sensors differs, and the cross-spectrum, a complex
 Hermitian matrix, contains this sign in its imaginary part. :class:`~skgeom.PLRSQ`
 accepts complex Hermitian matrices. :func:`~skgeom.geometry.real_embedding` converts
-them for estimators that require real matrices.
+complex matrices for estimators that require real matrices.
 """
 
 # sphinx_gallery_thumbnail_number = 201

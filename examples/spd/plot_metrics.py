@@ -37,7 +37,8 @@ def outline(axis, matrix, **style):
 
 # %%
 # Each plot shows samples (thin lines) and the prototype of each class (thick lines) for
-# one metric. Euclidean prototypes are large, because large matrices dominate the mean.
+# one metric. Euclidean prototypes are large, because large matrices have the largest
+# influence on Euclidean distances.
 
 metrics = ["riemann", "logeuclid", "logdet", "euclid"]
 figure, panels = plt.subplots(2, 2, figsize=(7, 7), layout="constrained")
@@ -108,5 +109,5 @@ def draw(frame):
 # Repeat the last frame at the end.
 frames = [*range(N_FRAMES), *[N_FRAMES - 1] * 10]
 animation = FuncAnimation(figure, draw, frames, interval=150)
-# sphinx_gallery_alt = "Animation: three prototypes move to their classes"
+# sphinx_gallery_alt = "Animation: prototypes move towards samples of their classes"
 plt.show()

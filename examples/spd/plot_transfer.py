@@ -34,7 +34,7 @@ ELECTRODES = {
     **{"O2": (2, -6)},
 }
 PLACES = np.array(list(ELECTRODES.values())) / 75  # in meters
-SOURCES = np.array([[3, 0], [-3, 0], [0, 0], [0, -5]]) / 75  # the last has no movement
+SOURCES = np.array([[3, 0], [-3, 0], [0, 0], [0, -5]]) / 75  # last: no movement
 MOVEMENTS = np.array(["left hand", "right hand", "feet"])
 N_PEOPLE, N_TRIALS = 5, 150
 rng = np.random.default_rng(0)
@@ -83,7 +83,7 @@ for label, name in enumerate(MOVEMENTS):
     axes[1].scatter(*plane[own].T, s=18, color=f"C{label}", marker="x", label=name)
 axes[1].legend()
 axes[1].set(title="re-centered: scores (x: new subject)", xticks=[], yticks=[])
-# sphinx_gallery_alt = "Clusters of subjects before, of movements after re-centering"
+# sphinx_gallery_alt = "Clusters of subjects; after re-centering, of movements"
 plt.show()
 
 # %%
@@ -114,11 +114,11 @@ print(f"re-centered trial by trial: {np.mean(correct):.1%}")
 #
 # The first row shows, for each movement, the spatial filter with the smallest output
 # power in the class mean. The class means are means of re-centered matrices. To apply
-# the filters to the original signals, multiply them by :math:`M^{-1/2}`, with the mean
-# M of the subject. The second row shows the activation patterns, which locate the
-# weaker rhythm: over the motor area, and for a hand in the opposite hemisphere. The
-# weights of the filters do not show the location, because the filters also suppress
-# other rhythms.
+# such a filter w to the original signals, use :math:`M^{-1/2} w`, where M is the mean
+# covariance of the subject. The second row shows the activation patterns. They locate
+# the weaker rhythm over the motor area; for hand movements, this area is in the
+# hemisphere opposite to the hand. The weights of the filters do not show the location,
+# because the filters also suppress other rhythms.
 
 mean = mean_affine_invariant(X[new])
 values, vectors = np.linalg.eigh(mean)

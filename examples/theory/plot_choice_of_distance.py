@@ -4,8 +4,8 @@ Which distance should I choose for SQFA?
 
 :class:`~skgeom.SQFA` maximizes the mean distance between classes, and ``distance``
 selects the distance. This example compares six distances on four kinds of synthetic
-classes by the test accuracy of a quadratic classifier on two filters. It is a short
-version of the study in :ref:`distance_study`.
+classes by the test accuracy of a quadratic classifier on the outputs of two filters. It
+is a short version of the study in :ref:`distance_study`.
 """
 
 import warnings
@@ -62,9 +62,11 @@ kinds = {
 # Compare the distances
 # ---------------------
 #
-# Each distance learns two filters with default parameters, except that the Wasserstein
-# distance requires orthonormal filters. Accuracies are means of three draws. A star
-# marks the most accurate distance of each panel. All axes have the same scale.
+# For each distance, SQFA learns two filters with default parameters; for the
+# Wasserstein distance, which requires orthonormal filters, the example also sets
+# ``constraint="orthonormal"``. Accuracies are means of three draws. A star marks the
+# most accurate distance of each panel. All x axes span 21 percentage points, with
+# different limits.
 
 # The expected warning of the Mahalanobis distance for classes with equal means.
 warnings.filterwarnings("ignore", message="The filters do not separate")
@@ -113,13 +115,14 @@ plt.show()
 #
 # * If one class is far from all other classes, ``"hellinger"`` is the most accurate
 #   distance. ``"bhattacharyya"`` and ``"jeffreys"`` are 7 percentage points less
-#   accurate than ``"hellinger"``, because pairs with the far class have the largest
-#   weight.
+#   accurate than ``"hellinger"``. In the means of these two distances, the pairs with
+#   the far class have the largest weight.
 # * If the class means are equal, ``"mahalanobis"`` is 9 percentage points less accurate
 #   than ``"hellinger"``, because the distance is zero for equal means.
 # * If the class covariances are equal, ``"wasserstein"`` is 16 percentage points less
-#   accurate than ``"hellinger"``, because this distance depends on the scale of the
-#   features.
+#   accurate than ``"hellinger"``, because this distance does not divide the difference
+#   of the means by the within-class covariance. It selects directions with large
+#   differences of the means, even if the within-class variance is also large.
 #
 # :ref:`distance_study` reports results on seven kinds of synthetic classes and twenty
 # tables, with two and four filters. :ref:`distances` explains the distances.

@@ -3,8 +3,8 @@ Effect of the regularization on the accuracy
 ============================================
 
 ``regularization`` is the variance that SQFA adds to the covariance of the filter
-outputs. Filters overfit if the value is small, and ignore small differences between
-classes if the value is large. By default, ``fit`` selects a value with held-out
+outputs. If the value is too small, the filters overfit. If it is too large, they ignore
+small differences between classes. By default, ``fit`` selects the value with held-out
 training samples.
 """
 
@@ -19,13 +19,15 @@ X, y = load_digits(return_X_y=True)
 X = X / X.std()
 
 # %%
-# Plot the accuracy of a quadratic classifier on nine filters against the
+# Plot the accuracy of a quadratic classifier on the outputs of nine filters against the
 # regularization. A star marks the value that ``regularization="auto"`` selects. The
 # filters are learned from 200 training images, and accuracies are means of eight random
 # splits. By default, ``fit`` also selects a shrinkage of the class covariances; here
-# all fits use sample covariances, so only the regularization differs. ``"auto"``
-# selects the largest value whose held-out log posterior is within one standard error of
-# the best value. This value is larger than the value with the highest test accuracy.
+# all fits use sample covariances, so only the regularization differs. ``"auto"`` scores
+# each value by the mean log posterior of the correct class over held-out samples, and
+# selects the largest regularization whose score is within one standard error of the
+# best score. The selected regularization is larger than the regularization with the
+# highest test accuracy.
 
 splits = StratifiedShuffleSplit(8, train_size=200, random_state=0)
 

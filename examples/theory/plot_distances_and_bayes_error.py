@@ -52,11 +52,12 @@ plt.show()
 #
 # The covariance of the first class is the identity, and the covariance of the second
 # class is :math:`\operatorname{diag}(\sigma_1^2, \sigma_2^2)`. The axes of the plots
-# are logarithms of the variances, and colors are values. The level sets of the
-# Fisher-Rao distance are circles, and the level sets of the Hellinger and Bhattacharyya
-# distances are nearly circles. These distances do not change if a variance is replaced
-# by its inverse. The accuracy has this symmetry only approximately: it is higher if
-# both variances increase than if one variance increases and one decreases.
+# show the logarithms of the variances, and the colors show the quantity in the title.
+# The level sets of the Fisher-Rao distance are circles, and the level sets of the
+# Hellinger and Bhattacharyya distances are nearly circles. These distances do not
+# change if a variance is replaced by its inverse. The accuracy has this symmetry only
+# approximately: it is higher if both variances increase than if one variance increases
+# and one decreases.
 
 log_variances = np.linspace(-1.5, 1.5, 41)
 first, second = np.meshgrid(log_variances, log_variances)
@@ -120,7 +121,8 @@ plt.show()
 # :func:`~skgeom.bayes_error` integrates along rays instead. In one dimension, the
 # result agrees with the sum over a grid, as printed below. The figure shows the
 # accuracy for 80 pairs of random Gaussians. Titles contain the rank correlation between
-# distance and accuracy.
+# distance and accuracy. For different means and covariances, the Fisher-Rao distance
+# has no closed form; the left plot shows the Calvo-Oller distance, a lower bound.
 
 
 def random_pair(n=8):

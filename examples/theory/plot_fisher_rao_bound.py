@@ -3,9 +3,10 @@ Calvo-Oller bound compared with the Fisher-Rao distance
 =======================================================
 
 By default, SQFA maximizes the Calvo-Oller lower bound of the Fisher-Rao distance,
-because the distance has no closed form. This page compares the bound with the distance
-for Gaussians of equal covariance, as in figure 9 of Herrera-Esposito and Burge (2025),
-and for pairs of random Gaussians, whose distances are computed numerically.
+because the distance has no closed form in general. This page compares the bound with
+the distance for Gaussians of equal covariance, as in figure 9 of Herrera-Esposito and
+Burge (2025), and for pairs of random Gaussians, whose distances are computed
+numerically.
 """
 
 # sphinx_gallery_thumbnail_number = 2

@@ -5,8 +5,8 @@ Explain a trained neural network on tabular data
 A neural network predicts diabetes from eight measurements. To explain its decisions,
 :class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection. Along the first
 axis, the data have the largest variance; along the second axis, the loss of the network
-has the largest curvature. The weights of the measurements in the second axis show which
-measurements the decisions depend on.
+has the largest curvature. Large weights in the second axis indicate measurements with a
+large influence on the decisions.
 """
 
 # %%
@@ -71,7 +71,7 @@ for axis, points, title in [
     image = axis.scatter(*points.T, c=probability, s=10, cmap="RdBu_r", vmin=0, vmax=1)
     axis.set(title=title, xlabel="component 1", ylabel="component 2")
 figure.colorbar(image, ax=axes, label="probability of diabetes (network)")
-# sphinx_gallery_alt = "PCA and Hessian projection of patients, colored by risk"
+# sphinx_gallery_alt = "Patients in two projections, colored by predicted probability"
 plt.show()
 
 # %%

@@ -1,6 +1,6 @@
 """
-MNIST: from 784 pixels to nine filters
-======================================
+MNIST: from 784 pixels to nine features
+=======================================
 
 SQFA learns linear filters that separate the digits by their class means and
 covariances. This tutorial selects the regularization by the accuracy on validation
@@ -74,8 +74,8 @@ def fitted(n_filters, sigma2):
 # ``regularization`` is a variance :math:`\sigma^2`, which SQFA adds to the class
 # covariances of the filter outputs. Select the value with the highest accuracy on the
 # validation images. The classifier of all pixels also has a parameter
-# ``regularization``, the variance that it adds to the class covariances of the pixels.
-# Select it by the accuracy on 1,000 validation images.
+# ``regularization``, the variance that is added to the class covariances of the pixels.
+# Select this variance by the accuracy on 1,000 validation images.
 
 values = [1, 0.1, 0.03, 0.01]
 models = [fitted(9, sigma2) for sigma2 in values]
@@ -123,7 +123,7 @@ plt.show()
 # -----------------
 #
 # LDA has at most nine features, the number of classes minus one. SQFA has no such
-# limit, and more filters increase the accuracy.
+# limit, and its accuracy increases with the number of filters in this plot.
 
 numbers = [2, 5, 9, 30]
 curve = []

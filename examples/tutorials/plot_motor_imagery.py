@@ -93,7 +93,7 @@ plt.show()
 # its output power during the movement, divided by its output power in the mean of all
 # trials. The filter with the smallest ratio extracts the weakened rhythm. Its
 # activation pattern shows the location of this rhythm. The weights of the filter do not
-# show the location, because they also suppress other rhythms.
+# show the location, because the filter also suppresses other rhythms.
 
 # The names and the order of the channels are from the description of the data set.
 channels = (
@@ -115,7 +115,8 @@ for axis, name in zip(axes, names, strict=True):
 plt.show()
 
 # %%
-# The pattern of a hand lies over the motor cortex of the opposite hemisphere, and the
-# pattern of the feet lies near the midline. No rhythm is clearly weaker for the tongue:
-# the ratio is close to one, and the pattern has no focus. :ref:`lvq` explains
-# prototypes, and :ref:`patterns` explains activation patterns.
+# The patterns of hand movements are strongest over the motor cortex of the opposite
+# hemisphere, and the pattern of foot movements is strongest near the midline. No rhythm
+# is clearly weaker for the tongue: the ratio is close to one, and the pattern has no
+# focus. :ref:`lvq` explains prototypes, and :ref:`patterns` explains activation
+# patterns.

@@ -148,17 +148,17 @@ display.ax_.set(xlabel="feature 1", ylabel="feature 2")
 plt.show()
 
 # %%
-# Plot the eight largest weights of the first feature. Weights of standardized columns
-# are comparable. The weight of an indicator is the change of the feature between this
-# code and the first code of the column.
+# Plot the eight largest weights of the first filter. Weights of standardized columns
+# are comparable. The weight of an indicator is the change of the filter output between
+# this code and the first code of the column.
 
 weights = model["sqfa"].components_[0]
 names = model[:-2].get_feature_names_out()
 largest = np.abs(weights).argsort()[-8:]
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 axis.barh(names[largest], weights[largest])
-axis.set_xlabel("weight in the first feature")
-# sphinx_gallery_alt = "Bars of the largest weights of the first feature"
+axis.set_xlabel("weight in the first filter")
+# sphinx_gallery_alt = "Bars of the largest weights of the first filter"
 plt.show()
 
 # %%

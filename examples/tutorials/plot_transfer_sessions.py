@@ -2,11 +2,11 @@
 Cross-session and cross-subject EEG classification without labels
 =================================================================
 
-If a classifier of EEG covariances is trained in one session, its accuracy decreases in
-the next session, and decreases further for a different subject. Re-centering moves the
-mean of each domain (subject or session) to the identity, without labels. This tutorial
-measures the effect on the accuracy for four subjects and four imagined movements of BCI
-competition IV, data set 2a.
+If a classifier of EEG covariances is trained in one session, its accuracy is usually
+lower in the next session, and still lower for a different subject. Re-centering moves
+the mean of each domain (subject or session) to the identity, without labels. This
+tutorial measures the effect on the accuracy for four subjects and four imagined
+movements of BCI competition IV, data set 2a.
 """
 
 # %%
@@ -142,12 +142,13 @@ plt.show()
 # Adapt to a new subject without labels
 # -------------------------------------
 #
-# In addition to the mean of the new subject, ``adapt`` estimates its class means, and
-# tests on held-out halves whether the new class means fit the data better. Otherwise,
-# ``adapt`` keeps the class means of the training subjects. Train the models with both
-# days of three subjects, and adapt them to the second day of the fourth subject. The
-# test accepts the adaptation only for subject 3, for whom the accuracy increases by 9
-# percentage points. For the remaining subjects, the predictions do not change.
+# In addition to the mean of the new subject, ``adapt`` estimates the class means of
+# this subject, and tests on held-out halves whether the new class means fit the data
+# better. If the test fails, ``adapt`` keeps the class means of the training subjects.
+# Train the models with both days of three subjects, and adapt them to the second day of
+# the fourth subject. The test accepts the adaptation only for subject 3, for whom the
+# accuracy increases by 9 percentage points. For the remaining subjects, the predictions
+# do not change.
 
 models, tests = [], []
 for target in subjects:

@@ -179,7 +179,7 @@ class BaseFilters(
         return Z @ like(inverse.T, Z, Z.dtype)
 
     def class_distances(self, *, regularized=True):
-        """Compute the distances between the classes in the learned features.
+        """Compute the distances between the classes, from the filter outputs.
 
         The parameter ``distance`` of the fitted estimator defines the distances. For
         :class:`AMAGauss`, the distances are Hellinger distances.
@@ -187,8 +187,8 @@ class BaseFilters(
         Parameters
         ----------
         regularized : bool, default=True
-            Whether to add ``regularization_`` to the variances of the features, as in
-            the objective.
+            Whether to add ``regularization_`` to the variances of the filter outputs,
+            as in the objective.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class BaseFilters(
         Raises
         ------
         ValueError
-            If the covariance of the features of a class is singular and no
+            If the covariance of the filter outputs of a class is singular and no
             regularization is added.
         """
         check_is_fitted(self)

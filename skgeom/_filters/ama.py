@@ -50,9 +50,10 @@ class AMAGauss(BaseFilters):
     with the class means :math:`\gamma_i`, the class covariances :math:`\Phi_i` and the
     prior probabilities :math:`\pi_i` (appendix E.2 of [1]_, after [2]_). The objective
     uses every sample and all classes together, whereas the objective of :class:`SQFA`
-    uses the class statistics of pairs of classes. The test accuracy of a quadratic
-    classifier is often slightly higher with the filters of AMA-Gauss than with the
-    filters of SQFA, but AMA-Gauss is slower with many samples.
+    uses the class statistics of pairs of classes. With many samples, the test accuracy
+    of a quadratic classifier can be higher with the filters of AMA-Gauss than with the
+    filters of SQFA (95.0 % and 91.3 % for nine filters of MNIST with default
+    parameters), but AMA-Gauss is slower.
 
     Parameters
     ----------
@@ -66,9 +67,8 @@ class AMAGauss(BaseFilters):
         discriminants, completed by principal axes; ``"random"``; or an array.
     n_init : "auto" or int, default="auto"
         Number of initializations, at most 10,000. The best initialization is optimized
-        to convergence.
-        Initializations in addition to ``init`` are random. ``"auto"`` is 10 for
-        ``init="random"`` and 1 otherwise.
+        to convergence. Initializations in addition to ``init`` are random. ``"auto"``
+        is 10 for ``init="random"`` and 1 otherwise.
     {group_size}
     {optimizer}
     {max_iter}
@@ -99,9 +99,9 @@ class AMAGauss(BaseFilters):
     objective_ : float
         Mean log posterior of the correct class over the training samples, in nats, with
         the weights of ``class_weight`` and with ``regularization_`` added to the
-        variances of the features. The optimizer maximizes the difference between this
-        mean and the mean log prior, called the information; ``tol`` is relative to the
-        information, and ``verbose`` prints the information.
+        variances of the filter outputs. The optimizer maximizes the difference between
+        this mean and the mean log prior, called the information; ``tol`` is relative to
+        the information, and ``verbose`` prints the information.
     {statistics_}
     priors_ : ndarray of shape (n_classes,)
         The prior probabilities :math:`\pi_i`.

@@ -126,10 +126,10 @@ class SQFA(BaseFilters):
         ``"auto"`` compares ``"lda"``, ``"pca"`` and random filters.
     n_init : "auto" or int, default="auto"
         Number of initializations, at most 10,000. The best initialization is optimized
-        to convergence.
-        Initializations in addition to ``init`` are random. ``"auto"`` is 8 for
-        ``init="auto"`` with up to 100 features and 50 classes, 3 for ``init="auto"``
-        with more features or classes, 10 for ``init="random"``, and 1 otherwise.
+        to convergence. Initializations in addition to ``init`` are random. ``"auto"``
+        is 8 for ``init="auto"`` with up to 100 features and 50 classes, 3 for
+        ``init="auto"`` with more features or classes, 10 for ``init="random"``, and 1
+        otherwise.
     group_size : int or None, default=None
         If given, the filters are learned in groups of this size, one group after
         another, with the filters of earlier groups fixed. The last group may be
@@ -159,9 +159,10 @@ class SQFA(BaseFilters):
     objective_ : float
         Mean distance of all pairs of classes, or mean squared distance if ``squared``,
         with the weights of ``class_weight`` and ``pair_weight`` and with
-        ``regularization_`` added to the variances of the features. This is the weighted
-        mean of the entries of ``class_distances()`` above the diagonal, or of their
-        squares. With more than 1,024 classes the mean is estimated from 524,288 pairs.
+        ``regularization_`` added to the variances of the filter outputs. This is the
+        weighted mean of the entries of ``class_distances()`` above the diagonal, or of
+        their squares. With more than 1,024 classes the mean is estimated from 524,288
+        pairs.
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes in the feature space. If the
         covariances are shrunk, the statistics contain the shrunk covariances.

@@ -74,10 +74,10 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
         None uses a :class:`~sklearn.preprocessing.StandardScaler` and a
         :class:`~sklearn.neural_network.MLPClassifier` with one hidden layer of 32 tanh
-        units. The penalty of the squared weights,
-        ``alpha=min(n_samples, 500) / (5 * n_classes)``, prevents probabilities close to
-        zero and one. If the classes are linearly separable, the network is nearly
-        linear, and only the first Hessian eigenvector is relevant.
+        units. The penalty of the squared weights, ``alpha=min(n_samples, 500) / (5 *
+        n_classes)``, reduces the number of probabilities close to zero and one. If the
+        classes are linearly separable, the network is usually nearly linear, and only
+        the first Hessian eigenvector is relevant.
     n_covariance : int, default=1
         Number of covariance eigenvectors. With 0, the projection is the Hessian method
         of [1]_.

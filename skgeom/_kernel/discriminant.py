@@ -131,9 +131,9 @@ class KernelDiscriminantAnalysis(
 
     :meth:`transform` returns the values of the functions, the components. ``predict``
     compares the components of a sample with the class means of the components, as in
-    linear discriminant analysis (LDA). By default, the width of the kernel and the
-    penalty :math:`\lambda` are selected by leave-one-out errors, and the probabilities
-    are calibrated on held-out samples.
+    linear discriminant analysis (LDA). By default, the kernel coefficient ``gamma`` and
+    the penalty :math:`\lambda` are selected by leave-one-out errors, and the
+    probabilities are calibrated on held-out samples.
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ class KernelDiscriminantAnalysis(
         components with one Cholesky factor. ``"nystroem"`` approximates the kernel with
         landmarks; use it for many samples. ``"auto"`` is ``"cholesky"`` for up to
         10,000 distinct samples (``"eigen"`` if ``regularization`` is 0), and
-        ``"nystroem"`` for more samples, because the exact solution would be several
-        times slower.
+        ``"nystroem"`` for more samples, which requires less time and memory than the
+        exact solution.
     n_landmarks : int or "auto", default="auto"
         Number of landmarks for the solver "nystroem", at most the number of samples.
         ``"auto"`` is 200 times the fourth root of the number of distinct samples, for
@@ -241,7 +241,8 @@ class KernelDiscriminantAnalysis(
     decision_means_ : ndarray of shape (n_classes, n_components)
         The class means used in predictions. If ``temperature`` is a number, they are
         equal to ``means_``. Otherwise they are ``means_`` shrunk towards zero, because
-        the classes are closer together in held-out samples than in training samples.
+        the classes are usually closer together in held-out samples than in training
+        samples.
     temperature_ : float
         The temperature T in the notes.
     regularization_ : float

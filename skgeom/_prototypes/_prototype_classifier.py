@@ -354,10 +354,9 @@ class PrototypeClassifier(
         ------
         ValueError
             If a matrix is not symmetric to within 1e-6 of its largest entry, or not
-            positive definite (the message names the matrix and its smallest
-            eigenvalue), if an array is malformed or not finite, if there is only one
-            class, if a class has fewer samples than prototypes, or if parameters are
-            incompatible.
+            positive definite (the message names the matrix), if an array is malformed
+            or not finite, if there is only one class, if a class has fewer samples than
+            prototypes, or if parameters are incompatible.
 
         Warns
         -----

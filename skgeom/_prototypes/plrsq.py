@@ -75,7 +75,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         instead.
 
         ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"`` with the metrics ``"riemann"``
-        and ``"logdet"``, for which cross-validation is too slow, ``"auto"`` is 0.03.
+        and ``"logdet"``, for which cross-validation would be slow, ``"auto"`` is 0.03.
         For all other metrics, cross-validation with five folds selects one of 13 values
         from 1e-4 to 1, by the mean log probability of held-out samples with equal class
         weights. The largest value within one standard error of the best value is

@@ -1,8 +1,8 @@
 """Data sets with the interface of scikit-learn: generators, and fetchers of real data.
 
 Fetchers read files from the folder in the environment variable ``SKGEOM_DATA``, or from
-scikit-learn's data folder. If a file is in neither folder, it is downloaded if it has a
-public source.
+scikit-learn's data folder. If a file is in neither folder, functions with the parameter
+``download_if_missing`` download it.
 """
 
 from skgeom.datasets._fetch_images import fetch_mnist, fetch_svhn

@@ -168,7 +168,7 @@ def sqfa_toy_statistics(name):
           strongly in features 0 and 1, which :class:`~skgeom.SQFA` selects. The means
           differ slightly in features 2 and 3, which LDA selects. Features 4 and 5 have
           the largest variance, and PCA selects them. Use :math:`\sigma^2 = 0.002`,
-          as in the paper.
+          as in [1]_.
         - ``"means"``: 3 classes with 4 features [1]_. The means differ in features 0
           and 1, which SQFA selects. The second moments differ more in features 2 and 3,
           which :class:`~skgeom.SecondMomentSQFA` selects. Use :math:`\sigma^2 =

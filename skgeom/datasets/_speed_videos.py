@@ -195,8 +195,8 @@ def make_speed_videos(
         Speeds in degrees per second. Positive speeds are to the right. None uses the 41
         speeds from -6 to 6 in steps of 0.3.
     n_per_speed : int, default=100
-        Number of videos of each speed. Each video shows a new random patch. The paper
-        uses 500 videos for training and 300 for testing.
+        Number of videos of each speed. Each video shows a new random patch. In [1]_,
+        there are 500 videos for training and 300 for testing.
     gamma : float, default=2.2
         Exponent that converts intensities to luminances. Use 2.2 for photographs in the
         usual encoding (sRGB), and 1 for intensities that are proportional to luminance.
@@ -254,17 +254,17 @@ def make_speed_videos(
        r(x, t) = \sum_j \bar L(j) \int h(s)\, G(x - j - v (t - s))\, ds ,
 
     where :math:`\bar L(j)` is the luminance of column j of the surface, averaged over
-    the height of the aperture. The surface already moves before the video begins. The
-    paper names the filters but not their parameters; the values above are specific to
-    this function. Pairs of adjacent pixels are averaged, so a video has 15 x 30
-    numbers. The numbers are converted to contrasts :math:`c = (r - \bar r) / \bar r`,
-    where :math:`\bar r` is the mean of the video, and divided by
+    the height of the aperture. The surface already moves before the video begins. [1]_
+    names the filters of this model but not their parameters; the values above are
+    specific to this function. Pairs of adjacent pixels are averaged, so a video has 15
+    x 30 numbers. The numbers are converted to contrasts :math:`c = (r - \bar r) / \bar
+    r`, where :math:`\bar r` is the mean of the video, and divided by
     :math:`\sqrt{\|c\|^2 + 450 \cdot 0.045}`.
 
     Videos without noise are easy to classify: the accuracy of quadratic discriminant
     analysis on eight principal components is 99 %. To compare methods, add Gaussian
     noise of variance 0.001 to the outputs of filters of unit norm, the model of
-    neuronal noise in the paper.
+    neuronal noise in [1]_.
 
     References
     ----------

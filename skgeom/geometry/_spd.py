@@ -46,7 +46,8 @@ def sqrtm(matrices):
     ------
     ValueError
         If a matrix is not finite, not symmetric or not positive definite. The message
-        names the matrix and its smallest eigenvalue.
+        names the argument or the matrix, and the smallest eigenvalue of a matrix that
+        is not positive definite.
 
     Examples
     --------
@@ -77,7 +78,8 @@ def invsqrtm(matrices):
     ------
     ValueError
         If a matrix is not finite, not symmetric or not positive definite. The message
-        names the matrix and its smallest eigenvalue.
+        names the argument or the matrix, and the smallest eigenvalue of a matrix that
+        is not positive definite.
 
     Examples
     --------
@@ -109,7 +111,8 @@ def logm(matrices):
     ------
     ValueError
         If a matrix is not finite, not symmetric or not positive definite. The message
-        names the matrix and its smallest eigenvalue.
+        names the argument or the matrix, and the smallest eigenvalue of a matrix that
+        is not positive definite.
 
     Examples
     --------
@@ -139,7 +142,8 @@ def expm(matrices):
     Raises
     ------
     ValueError
-        If a matrix is not finite or not symmetric. The message names the matrix.
+        If a matrix is not finite or not symmetric. The message names the argument or
+        the matrix.
 
     Examples
     --------
@@ -343,7 +347,8 @@ def real_embedding(matrices):
     Raises
     ------
     ValueError
-        If a matrix is not finite or not Hermitian. The message names the matrix.
+        If a matrix is not finite or not Hermitian. The message names the argument or
+        the matrix.
 
     References
     ----------

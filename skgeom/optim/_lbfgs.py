@@ -77,7 +77,7 @@ class RiemannianLBFGS:
         direction more than four times as long as the direction of the preconditioner
         alone, or if the full step does not decrease the cost sufficiently.
     sufficient_decrease : float, default=1e-4
-        A step of length t along a direction with the directional derivative g is
+        The step t d along the direction d, with the directional derivative g, is
         accepted if it decreases the cost by at least
         ``sufficient_decrease * t * abs(g)``.
     max_line_search : int, default=25

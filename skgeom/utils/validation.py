@@ -537,7 +537,8 @@ def check_spd_samples(
     ------
     ValueError
         If X has a wrong shape, or if a matrix is not finite, not symmetric or not
-        positive definite. The message names the matrix and its smallest eigenvalue.
+        positive definite. The message names the argument or the matrix, and the
+        smallest eigenvalue of a matrix that is not positive definite.
     """
     name = name or type(estimator).__name__
     is_hermitian = check_stack(X, name, hermitian)
