@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -86,9 +86,8 @@ def test_features_without_structure_are_a_warning(rng):
 # What is selected
 
 
-def test_fitted_attributes():
-    X, y = load_iris(return_X_y=True)
-    sqfa = SQFA(2, random_state=0).fit(X, y)
+def test_fitted_attributes(iris):
+    sqfa = SQFA(2, random_state=0).fit(*iris)
     assert sqfa.selection_rule_ == "held-out log posterior"
     scores = sqfa.selection_scores_
     sizes = {len(column) for column in scores.values()}
@@ -164,9 +163,8 @@ def test_without_regularization_linear_maps_change_nothing(rng):
     )
 
 
-def test_common_factor_of_weights():
-    X, y = load_wine(return_X_y=True)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
+def test_common_factor_of_weights(wine):
+    X, y = wine
     model = SQFA(2, tol=1e-2, n_init=1, random_state=0)
     shrinkage, sigma2 = selected(clone(model).fit(X, y))
     for factor in (0.1, 1000):
@@ -186,9 +184,8 @@ def test_a_sample_with_nearly_all_of_the_weight(rng):
     assert np.isfinite(sqfa.selection_scores_["mean_log_posterior"]).all()
 
 
-def test_random_state_does_not_change_the_selection():
-    X, y = load_wine(return_X_y=True)
-    values = {selected(SQFA(4, random_state=k).fit(X, y)) for k in range(2)}
+def test_random_state_does_not_change_the_selection(wine):
+    values = {selected(SQFA(4, random_state=k).fit(*wine)) for k in range(2)}
     assert len(values) == 1
 
 

@@ -6,9 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance
 
-FISHER_RAO = DISTANCES["fisher-rao"]
 WEIGHTS = {0: 2.0, 2: 0.5}  # and class 1 has weight one
 OF_PAIRS = np.array([[9.0, 3.0, 0.0], [3.0, 9.0, 0.2], [0.0, 0.2, 9.0]])
 
@@ -48,24 +46,6 @@ def test_class_of_no_weight_is_left_out(wine):
     for weight in ({"class_weight": {2: 0}}, {"pair_weight": pairs}):
         weightless = SQFA(2, **weight, **options).fit(X, y)
         assert weightless.objective_ == pytest.approx(without.objective_, rel=1e-6)
-
-
-def test_gradient_of_weighted_pairs(rng):
-    means, factors = rng.normal(size=(4, 5)), rng.normal(size=(4, 5, 5))
-    weights, of_pairs = np.array([1.0, 0.3, 2.0, 0.0]), np.abs(rng.normal(size=(4, 4)))
-    of_pairs = of_pairs + of_pairs.T
-    objective = MeanPairwiseDistance(
-        means, factors @ factors.mT, 0.1, FISHER_RAO, False, weights, of_pairs
-    )
-    filters, step = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
-    _, gradient = objective(filters)
-    numeric = (objective(filters + 1e-6 * step)[0] - objective(filters)[0]) / 1e-6
-    assert numeric == pytest.approx(np.sum(gradient * step), rel=1e-4)
-    i, j = np.triu_indices(4, 1)
-    projected = objective.project(np.linalg.qr(filters)[0])
-    weights = weights[i] * weights[j] * of_pairs[i, j]
-    expected = np.average(projected.matrix()[i, j], weights=weights)
-    assert projected(np.eye(2))[0] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

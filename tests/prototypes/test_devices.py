@@ -164,6 +164,13 @@ def test_labels_and_weights_may_be_elsewhere(library, matrices):
         assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
+def test_mahalanobis_metric_of_classes_that_are_points(library, matrices):
+    X, y = matrices[0][::9].repeat(2, axis=0), np.repeat([0, 1, 2], 2)
+    there, model = library.array(X), clone(TANGENT).set_params(metric="mahalanobis")
+    found = to_numpy(model.fit(there, y).transform(there))
+    assert_allclose(found, model.fit(X, y).transform(X), rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("where", ["host", "device"])
 def test_init_may_be_an_array(where, library, matrices):
     X, y = matrices

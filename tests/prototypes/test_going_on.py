@@ -113,6 +113,9 @@ def test_a_class_without_weight_is_refused_whatever_the_start(spd, first_samples
     for init in ("kmeans", first_samples):
         with pytest.raises(ValueError, match="class 2 of y has no sample"):
             PLRSQ(init=init).fit(X, y, sample_weight=(y < 2).astype(float))
+    with pytest.raises(ValueError, match="2 has no sample; with n_components"):
+        model = PLRSQ(init=first_samples, n_components=2)
+        model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
     model = PLRSQ()
     with pytest.raises(ValueError, match="class 2 of y has no sample"):
         model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])

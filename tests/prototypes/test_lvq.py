@@ -60,6 +60,7 @@ def test_sgd_is_algorithm_1(spd):
     options = {"metric": "riemann", "solver": "sgd", "shuffle": False, "max_iter": 3}
     model = PLRSQ(2, sigma2=1.5, init=start, **options).fit(X, y)
     assert_allclose(model.prototypes_, expected, rtol=1e-7)
+    assert isinstance(model.loss_curve_, np.ndarray)
     model.set_params(shuffle=True, random_state=0).fit(X, y)
     assert np.abs(model.prototypes_ - expected).max() > 1e-4
 
@@ -123,6 +124,10 @@ def test_one_sample_takes_no_prototype_far(spd, metric):
         assert ratio[own] < 1e-3  # the rate is so high that all bounds act
         assert (ratio[~own] <= 1.25).all()
         assert ratio.max() > 1.2
+    own, options = y == 1, {"learning_rate": 1e9, "batch_size": 20}
+    model = PLRSQ(metric="euclid", sigma2=1e6, init=start, **options)
+    model.partial_fit(X[own], y[own], classes=[0, 1, 2])
+    assert_allclose(model.prototypes_[1], X[own].mean(axis=0), rtol=1e-3)
 
 
 def test_numbers_of_prototypes_by_class(spd):
@@ -154,6 +159,23 @@ def test_learnt_sigma2_lowers_the_cost(spd):
     assert learnt.loss_curve_[0] == pytest.approx(fixed.loss_curve_[0])
     assert learnt.loss_curve_[-1] < fixed.loss_curve_[-1]
     assert learnt.sigma2_ != fixed.sigma2_
+
+
+def test_matrices_of_one_channel_are_numbers(spd):
+    """With their logarithms as coordinates, whether or not sigma2 is learnt."""
+    X, y = spd[0][:, :1, :1], spd[1]
+    for sigma2 in ("auto", "learn"):
+        model = PLRSQ(representability=0.1, sigma2=sigma2, tol=1e-9)
+        found, expected = (
+            clone(model).set_params(metric=metric).fit(X, y).predict_proba(X)
+            for metric in ("riemann", "logeuclid")
+        )
+        assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_without_a_tolerance_an_idle_iteration_is_the_last(spd):
+    model = PLRSQ(metric="riemann", representability=1, tol=0).fit(*spd)
+    assert (np.diff(model.loss_curve_)[:-1] < 0).all()
 
 
 def test_probabilities_are_equation_17_with_priors(spd, class_means):
@@ -235,6 +257,10 @@ def test_ill_conditioned_matrices_of_all_orientations(solver):
         ({"sigma2": "learn", "solver": "sgd"}, "'lbfgs', but .*'sgd' .* number or"),
         ({"sigma2": "learn", "metric": "euclid"}, "with the Euclidean metric uses"),
         ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
+        (
+            {"metric": "riemann", "init": [np.diag([1, 1, 1, 1e-15])] * 3},
+            "too close to",
+        ),
         ({"n_components": 5}, "n_components"),
         ({"init": np.ones((3, 4))}, r"init must have shape \(3, 4, 4\).*got \(3, 4\)"),
         ({"init": -np.ones((3, 4, 4))}, "init"),
