@@ -520,14 +520,14 @@ class PrototypeClassifier(
                 else:  # the initial prototypes represent classes without samples
                     ones = namespace(given).ones_like(astype(labels, given.dtype))
                     metric.fit(given, labels, ones)
+                Z = self._encode(metric, reduced)
+                if given is None:
+                    start = class_prototypes(metric, Z, y, weights, counts, rng)
+                else:
+                    start = metric.encode(given)
+                squared = compare(metric.squared_distances, Z, start)
         except np.linalg.LinAlgError:
             raise ValueError(SINGULAR) from None
-        Z = self._encode(metric, reduced)
-        if given is None:
-            start = class_prototypes(metric, Z, y, weights, counts, rng)
-        else:
-            start = metric.encode(given)
-        squared = compare(metric.squared_distances, Z, start)
         variance = find_variance(squared, y, labels, weights)
         prototypes = {"labels": labels, "prototypes": start, "start": start}
         state = {"variance": variance, "class_sums": class_sums, **prototypes}
