@@ -131,10 +131,10 @@ class SQFA(BaseFilters):
         ``init="auto"`` with more features or classes, 10 for ``init="random"``, and 1
         otherwise.
     group_size : int or None, default=None
-        If given, the filters are learned in groups of this size, one group after
-        another, with the filters of earlier groups fixed. The last group may be
-        smaller. The groups are therefore ordered approximately by their contribution
-        to the objective.
+        If given, the filters are learned in groups of this size (the last group may be
+        smaller), one group after another, with the filters of earlier groups fixed. The
+        groups are therefore ordered approximately by their contribution to the
+        objective.
     optimizer : str or pymanopt optimizer, default="lbfgs"
         The optimization method: ``"lbfgs"``, ``"conjugate-gradient"``,
         ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
@@ -145,8 +145,9 @@ class SQFA(BaseFilters):
         The optimization stops when ten successive iterations together increase the
         objective by at most ``tol`` times its value.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random initializations, and of the random subsets of the pairs of
-        classes from which the optimization starts with more than 100 classes.
+        Seed of the random initializations. If there are more than 100 classes, also the
+        seed of the random subsets of pairs of classes that the optimization uses at its
+        start.
     verbose : int, default=0
         If 1, prints a line for the selected shrinkage and regularization, a line at the
         end of each stage of the optimization, and at most one line per second during
@@ -313,8 +314,8 @@ class SQFA(BaseFilters):
         ConvergenceWarning
             If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
-            If the filters are linearly dependent, if the classes are equal, if a class
-            has a single sample and no variance, or if held-out samples are not
+            If the filters are linearly dependent, if all class distances are zero, if a
+            class has a single sample and no variance, or if held-out samples are not
             classified better than by chance.
         """
         data = self._training_data(X, y, sample_weight)
@@ -412,7 +413,7 @@ class SQFA(BaseFilters):
         Raises
         ------
         TypeError
-            If ``statistics`` is not a :class:`ClassStatistics`.
+            If ``statistics`` is neither a :class:`ClassStatistics` nor a list of them.
         ValueError
             See :meth:`fit`.
         """

@@ -31,7 +31,8 @@ class RSLVQ(LikelihoodClassifier):
 
     The samples are vectors or SPD matrices. To keep prototypes of SPD matrices positive
     definite, their eigenvalues are raised to at least 1e-4 (section 6.1.5 of [1]_), or
-    to the smallest eigenvalue of the first samples if this eigenvalue is below 1e-4.
+    to at least the smallest eigenvalue of the samples of the first call of ``fit`` or
+    ``partial_fit`` if this eigenvalue is below 1e-4.
 
     Parameters
     ----------
