@@ -56,15 +56,16 @@ class Recentering(TransformerMixin, BaseEstimator):
     .. math:: Z = M_d^{-1/2} \, X \, M_d^{-1/2} .
 
     Re-centering requires no class labels. All domains have the same mean after
-    re-centering, so a classifier that is trained on some domains can be applied to
-    others.
+    re-centering (approximately for ``metric="logeuclid"``), so a classifier that is
+    trained on some domains can be applied to others.
 
     Parameters
     ----------
     metric : {"riemann", "logeuclid", "euclid"}, default="riemann"
-        Metric of the means. With ``"riemann"``, the affine-invariant metric, the mean
-        of the re-centered matrices is exactly the identity. With ``"euclid"``, the
-        transformation is the Euclidean alignment of [2]_.
+        Metric of the means. ``"riemann"`` is the affine-invariant metric. With
+        ``"euclid"``, the transformation is the Euclidean alignment of [2]_. With both
+        metrics, the mean of the re-centered matrices of a domain in the same metric is
+        the identity. With ``"logeuclid"``, the mean is only close to the identity.
     window : int, default=None
         Used by :meth:`partial_fit`, at least 2. Each new matrix moves the mean by at
         least the fraction ``1 / window`` of the way, so the weights of earlier matrices
@@ -404,7 +405,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         expressed as a number of matrices.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
         Class probabilities. None uses the class proportions of training. :meth:`adapt`
-        estimates the probabilities of a new subject if held-out matrices support this.
+        may replace them by estimates for the new subject (see the notes).
     recentering : Recentering or None, default=None
         Transformer that re-centers the matrices. None uses ``Recentering()``.
     verbose : int, default=0
@@ -459,9 +460,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     of the adapted classes with a common covariance, and a single Gaussian. If neither
     mixture is better by more than two standard errors, the matrices do not form
     clusters at the adapted means, and :meth:`adapt` keeps the means of :meth:`fit`.
-    With fewer than
-    10 distinct matrices per class on average, :meth:`adapt` keeps the means without a
-    test.
+    With fewer than 10 distinct matrices per class on average, :meth:`adapt` keeps the
+    means without a test.
 
     References
     ----------

@@ -81,15 +81,17 @@ class SQFA(BaseFilters):
         Whether to average the squares of the distances.
     regularization : "auto", float or array-like, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to the
-        variance of each filter's output. Directions whose variance is smaller than
-        :math:`\sigma^2` contribute little. ``"auto"`` computes the mean log posterior
-        of held-out samples for several values of :math:`\sigma^2` and selects the
-        largest value whose result is within one standard error of the best result (see
-        the user guide); the selected value scales with X. With 0, all class covariances
-        must be nonsingular. A matrix of shape (n_features, n_features) is the
-        covariance N of known noise that X does not contain, such as sensor noise:
-        class i then has the covariance :math:`F^\top (\Phi_i + N) F`. In this case
-        ``statistics_`` include the noise, and ``regularization_`` is 0.
+        variance of each filter's output. Directions whose total variance is smaller
+        than :math:`\sigma^2` contribute little. ``"auto"`` computes the mean log
+        posterior of the correct class over held-out samples for several values of
+        :math:`\sigma^2` and selects the largest value whose result is within one
+        standard error of the best result (see the user guide). If X is multiplied by a,
+        the selected value is multiplied by :math:`a^2`. With 0, the class covariances
+        must be nonsingular in the span of the samples, except for the distances
+        "wasserstein", "euclidean" and "log-euclidean". A matrix of shape (n_features,
+        n_features) is the covariance N of known noise that X does not contain, such as
+        sensor noise: class i then has the covariance :math:`F^\top (\Phi_i + N) F`. In
+        this case ``statistics_`` include the noise, and ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal. If the
         shrinkage or the regularization is selected automatically and the filters of
@@ -106,9 +108,9 @@ class SQFA(BaseFilters):
         ``pyriemann.geometry.covariance``. An object must have a method ``fit(X)`` that
         sets ``covariance_``. The class means are always sample means. With ``"auto"``
         or None and fewer samples than features, the filters are optimized in the span
-        of the samples. With other estimators, the filters are optimized in the space of
-        all features, because the estimated covariances can have variance outside of the
-        span.
+        of the samples. With other estimators, or if ``regularization`` is a matrix, the
+        filters are optimized in the space of all features, because the covariances can
+        have variance outside of the span.
     class_weight : None, "balanced" or dict, default=None
         Weights w of the classes: the pair of classes i and j has the weight
         :math:`w_i w_j` in the mean distance. None and ``"balanced"`` weight all classes
@@ -143,11 +145,12 @@ class SQFA(BaseFilters):
         Maximum number of iterations of each stage of the optimization.
     tol : float, default=1e-6
         The optimization stops when ten successive iterations together increase the
-        objective by at most ``tol`` times its value.
+        objective by at most ``tol`` times its value, or when the norm of the gradient
+        is at most ``tol`` times its initial norm. Stages whose result is optimized
+        further may have a larger tolerance.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initializations. If there are more than 100 classes, also the
-        seed of the random subsets of pairs of classes that the optimization uses at its
-        start.
+        seed of the random subsets of pairs of classes that the optimization uses.
     verbose : int, default=0
         If 1, prints a line for the selected shrinkage and regularization, a line at the
         end of each stage of the optimization, and at most one line per second during
@@ -288,8 +291,9 @@ class SQFA(BaseFilters):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. A Dask array or data frame is read once, block by
             block. Only its class statistics and up to 10,000 samples for the automatic
-            selection are kept in memory. Sparse samples are converted to dense blocks
-            of rows.
+            selection are kept in memory. Sparse samples are converted to dense arrays:
+            in blocks of rows if there are more samples than features and
+            ``covariance_estimator`` is "auto" or None, and all at once otherwise.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -305,9 +309,10 @@ class SQFA(BaseFilters):
         ------
         ValueError
             If X or y is malformed, if there is only one class, if ``n_components``
-            exceeds the number of features, if ``init`` has a wrong shape, if a class
-            covariance is singular and ``regularization`` is 0, or if the objective is
-            infinite or NaN at all initializations.
+            exceeds the number of features, if ``init`` has a wrong shape, if
+            ``regularization`` is 0 and a class covariance is singular (except for the
+            distances listed at ``regularization``), or if the objective is infinite or
+            NaN at all initializations.
 
         Warns
         -----

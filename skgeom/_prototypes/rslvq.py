@@ -38,10 +38,11 @@ class RSLVQ(LikelihoodClassifier):
     ----------
     {n_prototypes}
     sigma2 : float, "auto" or "learn", default="auto"
-        The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is half of the
-        mean squared distance of the samples from the nearest initial prototype of their
-        class. With ``"learn"``, ``solver="lbfgs"`` optimizes the variance together with
-        the prototypes, starting from the value of ``"auto"``.
+        The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is
+        ``sigma2_scale`` times half of the mean squared distance of the samples from the
+        nearest initial prototype of their class. With ``"learn"``, ``solver="lbfgs"``
+        optimizes the variance together with the prototypes, starting from the value of
+        ``"auto"``.
     {sigma2_scale}
     representability : "auto" or float, default="auto"
         Weight of an additional term of the cost, which attracts prototypes to the
