@@ -40,8 +40,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
     with the mean :math:`\bar f` of the vectors. The descriptor is a symmetric positive
     definite (SPD) matrix. Its size does not depend on the size of the image.
-    Affine-invariant distances between descriptors do not depend on the units of the
-    features.
+    Without ``regularization``, affine-invariant distances between descriptors do not
+    depend on the units of the features.
 
     ``fit`` only validates the input. ``transform`` does not require ``fit``, and
     accepts images of any size.

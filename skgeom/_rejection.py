@@ -149,11 +149,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     The error rate is guaranteed for a frozen classifier if the samples passed to
     :meth:`fit` and later samples are drawn independently from the same distribution:
     with a probability of at least ``confidence_level`` over the draw of the samples
-    that are passed to :meth:`fit`, the error rate
-    of the classifier on accepted later samples (its expected value) is at most
-    ``target_error``. With folds, the guarantee is not strict, because the tested
-    classifiers were trained with a part of the samples, and the final classifier with
-    all samples. The final classifier is usually more accurate.
+    that are passed to :meth:`fit`, the error rate of the classifier on accepted later
+    samples (its expected value) is at most ``target_error``. With folds, the guarantee
+    is not strict, because the tested classifiers were trained with a part of the
+    samples, and the final classifier with all samples. The final classifier is usually
+    more accurate.
 
     If the classes are numbers, the reject label must be a number. If the classes are
     strings, it must be a string. For classes of dtype object, any label is allowed. The

@@ -165,8 +165,8 @@ class SQFA(BaseFilters):
         with the weights of ``class_weight`` and ``pair_weight`` and with
         ``regularization_`` added to the variances of the filter outputs. This is the
         weighted mean of the entries of ``class_distances()`` above the diagonal, or of
-        their squares. With more than 1,024 classes the mean is estimated from 524,288
-        pairs.
+        their squares. With more than 1,024 classes, the mean is estimated from about
+        524,288 pairs.
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes in the feature space. If the
         covariances are shrunk, the statistics contain the shrunk covariances.
@@ -185,7 +185,8 @@ class SQFA(BaseFilters):
         shrinks the covariances because no samples can be held out.
     selection_scores_ : dict of ndarrays or None
         ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
-        ``"mean_log_posterior"`` of each candidate; None without held-out samples.
+        ``"mean_log_posterior"`` of each tested candidate; None without held-out
+        samples.
     restart_objectives_ : ndarray of shape (n_restarts,)
         The objective that each initialization had reached when the best initialization
         was selected, for all groups of filters in order.
@@ -333,14 +334,15 @@ class SQFA(BaseFilters):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
 
-        The method updates the class statistics of all samples so far, which are kept
-        in memory with one covariance for each class, and optimizes the filters again,
-        starting from the last filters. No samples are held out: with the default
-        parameters, the regularization is an estimate of the sampling error of the class
-        covariances, computed from the statistics, and :meth:`ClassStatistics.shrunk`
-        shrinks the covariances. After a call of :meth:`fit` or :meth:`fit_statistics`,
-        ``partial_fit`` starts from the filters of that call, but uses the statistics of
-        its own samples only.
+        The method updates the class statistics of all samples so far, which are kept in
+        memory with one covariance for each class, and optimizes the filters again. With
+        ``init="auto"`` and ``group_size=None``, the last filters are an additional
+        initialization. No samples are held out: with the default parameters, the
+        regularization is an estimate of the sampling error of the class covariances,
+        computed from the statistics, and :meth:`ClassStatistics.shrunk` shrinks the
+        covariances. The samples of earlier calls of :meth:`fit` or
+        :meth:`fit_statistics` are not used; only the filters of such a call can be the
+        last filters.
 
         Parameters
         ----------
@@ -398,17 +400,18 @@ class SQFA(BaseFilters):
         Parameters
         ----------
         statistics : ClassStatistics or list of ClassStatistics
-            Counts, means and covariances of at least two classes; the covariances may
-            be :ref:`structured <structured>`. A single ``ClassStatistics`` is not
-            shrunk, and ``covariance_estimator`` is ignored: call
-            ``statistics.shrunk()`` first if the covariances are estimated from few
-            samples. With ``regularization="auto"``, the regularization is then an
-            estimate of the sampling error of the class covariances, computed from the
-            statistics. In a list, each element contains the statistics of one fold, and
-            shrinkage and regularization are selected as in :meth:`fit`, but random
-            samples of Gaussians with the moments of the held-out fold replace the
-            held-out samples. If the statistics have ``axes``, the filters are optimized
-            in the span of the axes, and are applied to all features.
+            Counts, means and covariances of at least two classes (second moments are
+            sufficient for :class:`SecondMomentSQFA`); the covariances may be
+            :ref:`structured <structured>`. A single ``ClassStatistics`` is not shrunk,
+            and ``covariance_estimator`` is ignored: call ``statistics.shrunk()`` first
+            if the covariances are estimated from few samples. With
+            ``regularization="auto"``, the regularization is then an estimate of the
+            sampling error of the class covariances, computed from the statistics. In a
+            list, each element contains the statistics of one fold, and shrinkage and
+            regularization are selected as in :meth:`fit`, but random samples of
+            Gaussians with the moments of the held-out fold replace the held-out
+            samples. If the statistics have ``axes``, the filters are optimized in the
+            span of the axes, and are applied to all features.
 
         Returns
         -------
@@ -420,7 +423,10 @@ class SQFA(BaseFilters):
         TypeError
             If ``statistics`` is neither a :class:`ClassStatistics` nor a list of them.
         ValueError
-            See :meth:`fit`.
+            In the cases that :meth:`fit` lists, if ``statistics`` is a list of fewer
+            than two elements, if shrinkage or regularization is selected and a class
+            has samples in one element of the list only, or if ``n_components`` exceeds
+            the number of ``axes``.
         """
         is_list = isinstance(statistics, list | tuple)
         if is_list and len(statistics) < 2:

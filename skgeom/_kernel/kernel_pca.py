@@ -290,8 +290,9 @@ class LandmarkKernelPCA(
            {\sum_l \alpha_l \, k(l, x)}
 
         where the sums are over the landmarks l, and :math:`\alpha_l` are the
-        coefficients of the output, ``dual_coef_ @ w``. Pass ``-filters`` to compute
-        inputs that minimize the outputs.
+        coefficients of the output, ``dual_coef_ @ w``. If the denominator is not
+        positive at the first landmark, this landmark is the result. Pass ``-filters``
+        to compute inputs that minimize the outputs.
 
         Parameters
         ----------
