@@ -80,8 +80,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         Number of matrices in the mean of each domain. ``reference_`` counts as one
         matrix.
     reference_ : ndarray of shape (n, n)
-        The mean of the domain means in :meth:`fit`. It is the initial mean of new
-        domains in :meth:`partial_fit`.
+        The mean of the domain means in :meth:`fit`, which is the initial mean of new
+        domains in :meth:`partial_fit`. Only :meth:`fit` sets this attribute.
     is_complex_ : bool
         Whether the matrices of ``fit`` are complex.
     n_features_in_ : int
