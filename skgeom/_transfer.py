@@ -266,8 +266,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix. For a new domain, such as a new session, pass a
             new label: its matrices, at least two, are then re-centered with their mean.
-            None, the default, is allowed if :meth:`fit` was called without ``domain``.
-            All matrices are then re-centered with the mean of ``fit``.
+            None, the default, is allowed if :meth:`fit` or :meth:`partial_fit` was
+            called without ``domain``. All matrices are then re-centered with the mean
+            of these calls.
 
         Returns
         -------
@@ -699,8 +700,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
@@ -723,8 +725,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
@@ -744,8 +747,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
@@ -765,8 +769,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
@@ -790,8 +795,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
