@@ -76,9 +76,9 @@ def bayes_error(
     the mean, :math:`x = \mu_i + r \Sigma_i^{1/2} u` with a unit vector u, each
     :math:`g_{ij}` is a quadratic function of r, and :math:`r^2` has a chi-squared
     distribution. The roots of the quadratic functions therefore determine the error
-    probability along the ray.
-    The mean over the directions u is computed numerically [1]_, with low-discrepancy
-    directions, until its standard error is at most ``tol`` times the mean.
+    probability along the ray. The mean over the directions u is computed numerically
+    [1]_, with low-discrepancy directions, until its standard error is at most ``tol``
+    times the mean, or until the largest number of directions is reached.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ def bayes_error(
     See Also
     --------
     SQFA : Learns filters that separate Gaussian classes.
-    GaussianClassifier : The optimal classifier if its statistics are exact.
+    GaussianClassifier : With a number as ``regularization``, the optimal classifier for
+        the statistics to which it is fitted.
 
     Notes
     -----

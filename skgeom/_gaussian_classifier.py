@@ -79,7 +79,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         in the notes, unless ``covariance_estimator`` is given.
     covariance_estimator : None, str, or object, default=None
         Estimator of the class covariances in :meth:`fit`, as in
-        :meth:`ClassStatistics.from_data`. None uses the sample covariances.
+        :meth:`ClassStatistics.from_data`. None uses the maximum likelihood covariances,
+        which are divided by the number of samples of the class. The unbiased
+        covariances of ``statistics_`` are divided by this number minus one.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
         Prior probabilities of the classes, in the order of ``classes_``. None uses the
         proportions of the classes in the training data.
@@ -134,11 +136,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
        (1 - \rho_k) S_k + \rho_k R, \qquad \rho_k = \frac{q n}{n_k - 1 + q n}, \qquad
        R = (1 - \lambda) W + \lambda \operatorname{diag}(W),
 
-    where :math:`S_k` is the sample covariance of the class and W is the pooled
-    within-class covariance of n features. If the span of the samples has fewer
-    dimensions than there are features, n is the number of these dimensions. R has the
-    weight of q n samples in addition to the :math:`n_k` samples of the class. Equal
-    samples count once in :math:`n_k`.
+    where :math:`S_k` is the maximum likelihood covariance of the class (divided by
+    :math:`n_k`) and W is the pooled within-class covariance of n features. If the span
+    of the samples has fewer dimensions than there are features, n is the number of
+    these dimensions. R has the weight of q n samples in addition to the :math:`n_k`
+    samples of the class. Equal samples count once in :math:`n_k`.
 
     The intensity :math:`\lambda` is the closed-form intensity for correlation matrices
     [2]_. :meth:`fit` selects q from 0, 0.3, 1, 3, 10 and infinity. It computes the

@@ -35,8 +35,8 @@ def activation_patterns(filters, covariance):
     Returns
     -------
     patterns : ndarray of shape (n_filters, n_features)
-        The patterns in rows. An entry is the change of a feature, in the unit of the
-        feature, when the component increases by one and all other components remain
+        The patterns in rows. An entry is the mean change of a feature, in the unit of
+        the feature, if the component increases by one and all other components remain
         constant.
 
     Raises

@@ -40,8 +40,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
     with the mean :math:`\bar f` of the vectors. The descriptor is a symmetric positive
     definite (SPD) matrix. Its size does not depend on the size of the image.
-    Affine-invariant distances between descriptors do not depend on the units of the
-    features.
+    Without ``regularization``, affine-invariant distances between descriptors do not
+    depend on the units of the features.
 
     ``fit`` only validates the input. ``transform`` does not require ``fit``, and
     accepts images of any size.
@@ -68,7 +68,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Number that is added to the diagonal of the descriptors, that is, to the
         variance of each feature, in squared units of the features (pixels and gray
         levels). With 0, ``transform`` raises an error if a feature is constant in an
-        image.
+        image, or if the features of an image are linearly dependent.
 
     See Also
     --------
@@ -127,7 +127,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If X does not have 3 or 4 axes, if a value is infinite or NaN, if the images
-            are too small for the features, or if the channels are not on the last axis.
+            are too small for the features, if the channels are not on the last axis, or
+            if ``features`` is empty or contains unknown or repeated names.
         """
         _for_each_size(self._check, X)
         return self

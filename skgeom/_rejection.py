@@ -76,7 +76,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ``fit`` selects the threshold as described in the notes. Set at most one of
         ``threshold``, ``rejection_rate`` and ``target_error``.
     confidence_level : float, default=0.95
-        Probability with which ``target_error`` is met, between 0 and 1.
+        Smallest probability with which ``target_error`` is met, between 0 and 1; see
+        the notes.
     reject_label : str, number or None, default=None
         Prediction for rejected samples; it must differ from the classes. With None, the
         label is "rejected" if the classes are strings, and
@@ -147,11 +148,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     The error rate is guaranteed for a frozen classifier if the samples passed to
     :meth:`fit` and later samples are drawn independently from the same distribution:
-    with probability ``confidence_level`` over the draw of the samples, the error rate
-    of the classifier on accepted later samples (its expected value) is at most
-    ``target_error``. With folds, the guarantee is not strict, because the tested
-    classifiers were trained with a part of the samples, and the final classifier with
-    all samples. The final classifier is usually more accurate.
+    with a probability of at least ``confidence_level`` over the draw of the samples
+    that are passed to :meth:`fit`, the error rate of the classifier on accepted later
+    samples (its expected value) is at most ``target_error``. With folds, the guarantee
+    is not strict, because the tested classifiers were trained with a part of the
+    samples, and the final classifier with all samples. The final classifier is usually
+    more accurate.
 
     If the classes are numbers, the reject label must be a number. If the classes are
     strings, it must be a string. For classes of dtype object, any label is allowed. The
@@ -422,8 +424,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the accuracy, where rejected samples count as errors.
 
         A rejected sample counts as correct only if its true label is the reject label.
-        The score therefore decreases as more samples are rejected. Use
-        :func:`accuracy_rejection_curve` to compute the accuracy of the accepted
+        If more samples are rejected, the score therefore decreases or remains equal.
+        Use :func:`accuracy_rejection_curve` to compute the accuracy of the accepted
         samples.
 
         Parameters
@@ -625,11 +627,11 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
 
     The predicted class :math:`\hat y_i` of sample i is the class with the largest
     score, and this score is the confidence :math:`c_i` of the sample. With the
-    threshold t, samples with a confidence below t are rejected. A
-    :class:`RejectionClassifier` with ``threshold=thresholds[k]`` rejects the fraction
-    ``rejection_rates[k]`` of the samples, and its accuracy on the accepted samples is
-    ``accuracies[k]``. With the sample weights :math:`w_i`, the accuracy a and the
-    rejection rate r are [1]_
+    threshold t, samples with a confidence below t are rejected. If the scores are class
+    probabilities, a :class:`RejectionClassifier` with ``threshold=thresholds[k]``
+    rejects the fraction ``rejection_rates[k]`` of the samples, and its accuracy on the
+    accepted samples is ``accuracies[k]``. With the sample weights :math:`w_i`, the
+    accuracy a and the rejection rate r are [1]_
 
     .. math:: a(t) = \frac{\sum_i w_i [c_i \ge t] [\hat y_i = y_i]}
        {\sum_i w_i [c_i \ge t]}, \qquad

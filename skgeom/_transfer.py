@@ -56,15 +56,16 @@ class Recentering(TransformerMixin, BaseEstimator):
     .. math:: Z = M_d^{-1/2} \, X \, M_d^{-1/2} .
 
     Re-centering requires no class labels. All domains have the same mean after
-    re-centering, so a classifier that is trained on some domains can be applied to
-    others.
+    re-centering (approximately for ``metric="logeuclid"``), so a classifier that is
+    trained on some domains can be applied to others.
 
     Parameters
     ----------
     metric : {"riemann", "logeuclid", "euclid"}, default="riemann"
-        Metric of the means. With ``"riemann"``, the affine-invariant metric, the mean
-        of the re-centered matrices is exactly the identity. With ``"euclid"``, the
-        transformation is the Euclidean alignment of [2]_.
+        Metric of the means. ``"riemann"`` is the affine-invariant metric. With
+        ``"euclid"``, the transformation is the Euclidean alignment of [2]_. With both
+        metrics, the mean of the re-centered matrices of a domain in the same metric is
+        the identity. With ``"logeuclid"``, the mean is only close to the identity.
     window : int, default=None
         Used by :meth:`partial_fit`, at least 2. Each new matrix moves the mean by at
         least the fraction ``1 / window`` of the way, so the weights of earlier matrices
@@ -79,8 +80,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         Number of matrices in the mean of each domain. ``reference_`` counts as one
         matrix.
     reference_ : ndarray of shape (n, n)
-        The mean of the domain means in :meth:`fit`. It is the initial mean of new
-        domains in :meth:`partial_fit`.
+        The mean of the domain means in :meth:`fit`, which is the initial mean of new
+        domains in :meth:`partial_fit`. Only :meth:`fit` sets this attribute.
     is_complex_ : bool
         Whether the matrices of ``fit`` are complex.
     n_features_in_ : int
@@ -265,8 +266,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix. For a new domain, such as a new session, pass a
             new label: its matrices, at least two, are then re-centered with their mean.
-            None, the default, is allowed if :meth:`fit` was called without ``domain``.
-            All matrices are then re-centered with the mean of ``fit``.
+            None, the default, is allowed if :meth:`fit` or :meth:`partial_fit` was
+            called without ``domain``. All matrices are then re-centered with the mean
+            of these calls.
 
         Returns
         -------
@@ -404,7 +406,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         expressed as a number of matrices.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
         Class probabilities. None uses the class proportions of training. :meth:`adapt`
-        estimates the probabilities of a new subject if held-out matrices support this.
+        may replace them by estimates for the new subject (see the notes).
     recentering : Recentering or None, default=None
         Transformer that re-centers the matrices. None uses ``Recentering()``.
     verbose : int, default=0
@@ -459,9 +461,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     of the adapted classes with a common covariance, and a single Gaussian. If neither
     mixture is better by more than two standard errors, the matrices do not form
     clusters at the adapted means, and :meth:`adapt` keeps the means of :meth:`fit`.
-    With fewer than
-    10 distinct matrices per class on average, :meth:`adapt` keeps the means without a
-    test.
+    With fewer than 10 distinct matrices per class on average, :meth:`adapt` keeps the
+    means without a test.
 
     References
     ----------
@@ -699,8 +700,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
@@ -723,8 +725,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
@@ -744,8 +747,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
@@ -765,8 +769,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------
@@ -790,8 +795,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
-            allowed if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``.
-            All matrices are then re-centered with the mean of that call.
+            allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
+            :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
+            with the mean of the calls without ``domain``.
 
         Returns
         -------

@@ -56,9 +56,10 @@ plt.show()
 # ------------------------------------------
 #
 # The Hilbert transform computes the analytic signal, whose complex values contain the
-# phase of each sensor at each time. The covariances of the analytic signals are the
-# cross-spectra. Chance is about 50 %: the real parts of the cross-spectra do not
-# separate the directions.
+# phase of each sensor at each time. The covariances of the analytic signals are
+# cross-spectra, summed over all frequencies. The accuracy with their real parts is
+# close to the chance level, 50 %, because the real parts do not separate the
+# directions.
 
 analytic = hilbert(trials)
 spectra = analytic @ analytic.conj().mT / N_TIMES

@@ -97,8 +97,8 @@ print(f"bound:                    {samples[3.0][1][0]:.6f}")
 #
 # If the variables are independent in both Gaussians, the length of the shortest path of
 # Gaussians with independent variables has a closed form. This length is an upper bound
-# of the Fisher-Rao distance. In the figure, the upper bound is slightly larger than the
-# distance.
+# of the Fisher-Rao distance. In the figure, the upper bound is up to 26 % larger than
+# the distance (median 8 %).
 
 means = 1.5 * rng.normal(size=(2, 200, 4))
 variances = rng.chisquare(8, size=(2, 200, 4)) / 8

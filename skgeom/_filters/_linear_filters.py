@@ -199,8 +199,8 @@ class BaseFilters(
         Raises
         ------
         ValueError
-            If the covariance of the filter outputs of a class is singular and no
-            regularization is added.
+            If the distance requires nonsingular covariances, no regularization is
+            added, and the covariance of the filter outputs of a class is singular.
         """
         check_is_fitted(self)
         sigma2 = self.regularization_ if regularized else 0.0
@@ -219,8 +219,9 @@ class BaseFilters(
         The result is the orthonormal basis nearest to the filters. The new features are
         an invertible linear map of the old features, so a quadratic or linear
         discriminant analysis that is fitted to the new features makes the same
-        predictions. ``objective_`` and ``statistics_`` are updated. The ``objective_``
-        of :class:`AMAGauss` becomes NaN, because its computation requires the samples.
+        predictions, unless it shrinks or regularizes its covariances. ``objective_``
+        and ``statistics_`` are updated. The ``objective_`` of :class:`AMAGauss` becomes
+        NaN, because its computation requires the samples.
 
         Returns
         -------

@@ -85,12 +85,12 @@ class AMAGauss(BaseFilters):
     batch_size : int or None, default=None
         If given, AMA-Gauss is optimized by stochastic gradient ascent with batches of
         this number of samples. The steps become shorter when the objective no longer
-        increases. ``optimizer`` and ``tol`` are then ignored by this optimization, and
-        ``max_iter`` and ``n_iter_`` count epochs. The result is slightly less precise.
+        increases. This optimization ignores ``optimizer`` and ``tol``, and ``max_iter``
+        and ``n_iter_`` count its epochs. The result is slightly less precise.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random initializations, of the order of the samples in batches, and,
-        with more than 100 classes, of the random subsets of the pairs of classes from
-        which the initial filters are optimized.
+        Seed of the random initializations, and of the order of the samples in batches.
+        If there are more than 100 classes, also the seed of the random subsets of pairs
+        of classes that are used to optimize the initial filters.
     {verbose}
 
     Attributes
@@ -218,7 +218,9 @@ class AMAGauss(BaseFilters):
             statistics and for the samples of the automatic selection, at most 10,000.
             The filters are then optimized by stochastic gradient ascent, which reads
             all blocks in each epoch and makes one step per block. Sparse samples are
-            converted to dense blocks of rows.
+            converted to dense arrays: in blocks of rows if there are more samples than
+            features and ``covariance_estimator`` is "auto" or None, and all at once
+            otherwise.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
 

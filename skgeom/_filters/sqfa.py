@@ -81,15 +81,17 @@ class SQFA(BaseFilters):
         Whether to average the squares of the distances.
     regularization : "auto", float or array-like, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to the
-        variance of each filter's output. Directions whose variance is smaller than
-        :math:`\sigma^2` contribute little. ``"auto"`` computes the mean log posterior
-        of held-out samples for several values of :math:`\sigma^2` and selects the
-        largest value whose result is within one standard error of the best result (see
-        the user guide); the selected value scales with X. With 0, all class covariances
-        must be nonsingular. A matrix of shape (n_features, n_features) is the
-        covariance N of known noise that X does not contain, such as sensor noise:
-        class i then has the covariance :math:`F^\top (\Phi_i + N) F`. In this case
-        ``statistics_`` include the noise, and ``regularization_`` is 0.
+        variance of each filter's output. Directions whose total variance is smaller
+        than :math:`\sigma^2` contribute little. ``"auto"`` computes the mean log
+        posterior of the correct class over held-out samples for several values of
+        :math:`\sigma^2` and selects the largest value whose result is within one
+        standard error of the best result (see the user guide). If X is multiplied by a,
+        the selected value is multiplied by :math:`a^2`. With 0, the class covariances
+        must be nonsingular in the span of the samples, except for the distances
+        "wasserstein", "euclidean" and "log-euclidean". A matrix of shape (n_features,
+        n_features) is the covariance N of known noise that X does not contain, such as
+        sensor noise: class i then has the covariance :math:`F^\top (\Phi_i + N) F`. In
+        this case ``statistics_`` include the noise, and ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal. If the
         shrinkage or the regularization is selected automatically and the filters of
@@ -106,9 +108,9 @@ class SQFA(BaseFilters):
         ``pyriemann.geometry.covariance``. An object must have a method ``fit(X)`` that
         sets ``covariance_``. The class means are always sample means. With ``"auto"``
         or None and fewer samples than features, the filters are optimized in the span
-        of the samples. With other estimators, the filters are optimized in the space of
-        all features, because the estimated covariances can have variance outside of the
-        span.
+        of the samples. With other estimators, or if ``regularization`` is a matrix, the
+        filters are optimized in the space of all features, because the covariances can
+        have variance outside of the span.
     class_weight : None, "balanced" or dict, default=None
         Weights w of the classes: the pair of classes i and j has the weight
         :math:`w_i w_j` in the mean distance. None and ``"balanced"`` weight all classes
@@ -131,10 +133,10 @@ class SQFA(BaseFilters):
         ``init="auto"`` with more features or classes, 10 for ``init="random"``, and 1
         otherwise.
     group_size : int or None, default=None
-        If given, the filters are learned in groups of this size, one group after
-        another, with the filters of earlier groups fixed. The last group may be
-        smaller. The groups are therefore ordered approximately by their contribution
-        to the objective.
+        If given, the filters are learned in groups of this size (the last group may be
+        smaller), one group after another, with the filters of earlier groups fixed. The
+        groups are therefore ordered approximately by their contribution to the
+        objective.
     optimizer : str or pymanopt optimizer, default="lbfgs"
         The optimization method: ``"lbfgs"``, ``"conjugate-gradient"``,
         ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
@@ -143,10 +145,12 @@ class SQFA(BaseFilters):
         Maximum number of iterations of each stage of the optimization.
     tol : float, default=1e-6
         The optimization stops when ten successive iterations together increase the
-        objective by at most ``tol`` times its value.
+        objective by at most ``tol`` times its value, or when the norm of the gradient
+        is at most ``tol`` times its initial norm. Stages whose result is optimized
+        further may have a larger tolerance.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random initializations, and of the random subsets of the pairs of
-        classes from which the optimization starts with more than 100 classes.
+        Seed of the random initializations. If there are more than 100 classes, also the
+        seed of the random subsets of pairs of classes that the optimization uses.
     verbose : int, default=0
         If 1, prints a line for the selected shrinkage and regularization, a line at the
         end of each stage of the optimization, and at most one line per second during
@@ -161,8 +165,8 @@ class SQFA(BaseFilters):
         with the weights of ``class_weight`` and ``pair_weight`` and with
         ``regularization_`` added to the variances of the filter outputs. This is the
         weighted mean of the entries of ``class_distances()`` above the diagonal, or of
-        their squares. With more than 1,024 classes the mean is estimated from 524,288
-        pairs.
+        their squares. With more than 1,024 classes, the mean is estimated from about
+        524,288 pairs.
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes in the feature space. If the
         covariances are shrunk, the statistics contain the shrunk covariances.
@@ -181,7 +185,8 @@ class SQFA(BaseFilters):
         shrinks the covariances because no samples can be held out.
     selection_scores_ : dict of ndarrays or None
         ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
-        ``"mean_log_posterior"`` of each candidate; None without held-out samples.
+        ``"mean_log_posterior"`` of each tested candidate; None without held-out
+        samples.
     restart_objectives_ : ndarray of shape (n_restarts,)
         The objective that each initialization had reached when the best initialization
         was selected, for all groups of filters in order.
@@ -287,8 +292,9 @@ class SQFA(BaseFilters):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. A Dask array or data frame is read once, block by
             block. Only its class statistics and up to 10,000 samples for the automatic
-            selection are kept in memory. Sparse samples are converted to dense blocks
-            of rows.
+            selection are kept in memory. Sparse samples are converted to dense arrays:
+            in blocks of rows if there are more samples than features and
+            ``covariance_estimator`` is "auto" or None, and all at once otherwise.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -304,17 +310,18 @@ class SQFA(BaseFilters):
         ------
         ValueError
             If X or y is malformed, if there is only one class, if ``n_components``
-            exceeds the number of features, if ``init`` has a wrong shape, if a class
-            covariance is singular and ``regularization`` is 0, or if the objective is
-            infinite or NaN at all initializations.
+            exceeds the number of features, if ``init`` has a wrong shape, if
+            ``regularization`` is 0 and a class covariance is singular (except for the
+            distances listed at ``regularization``), or if the objective is infinite or
+            NaN at all initializations.
 
         Warns
         -----
         ConvergenceWarning
             If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
-            If the filters are linearly dependent, if the classes are equal, if a class
-            has a single sample and no variance, or if held-out samples are not
+            If the filters are linearly dependent, if all class distances are zero, if a
+            class has a single sample and no variance, or if held-out samples are not
             classified better than by chance.
         """
         data = self._training_data(X, y, sample_weight)
@@ -327,14 +334,15 @@ class SQFA(BaseFilters):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
 
-        The method updates the class statistics of all samples so far, which are kept
-        in memory with one covariance for each class, and optimizes the filters again,
-        starting from the last filters. No samples are held out: with the default
-        parameters, the regularization is an estimate of the sampling error of the class
-        covariances, computed from the statistics, and :meth:`ClassStatistics.shrunk`
-        shrinks the covariances. After a call of :meth:`fit` or :meth:`fit_statistics`,
-        ``partial_fit`` starts from the filters of that call, but uses the statistics of
-        its own samples only.
+        The method updates the class statistics of all samples so far, which are kept in
+        memory with one covariance for each class, and optimizes the filters again. With
+        ``init="auto"`` and ``group_size=None``, the last filters are an additional
+        initialization. No samples are held out: with the default parameters, the
+        regularization is an estimate of the sampling error of the class covariances,
+        computed from the statistics, and :meth:`ClassStatistics.shrunk` shrinks the
+        covariances. The samples of earlier calls of :meth:`fit` or
+        :meth:`fit_statistics` are not used; only the filters of such a call can be the
+        last filters.
 
         Parameters
         ----------
@@ -392,17 +400,18 @@ class SQFA(BaseFilters):
         Parameters
         ----------
         statistics : ClassStatistics or list of ClassStatistics
-            Counts, means and covariances of at least two classes; the covariances may
-            be :ref:`structured <structured>`. A single ``ClassStatistics`` is not
-            shrunk, and ``covariance_estimator`` is ignored: call
-            ``statistics.shrunk()`` first if the covariances are estimated from few
-            samples. With ``regularization="auto"``, the regularization is then an
-            estimate of the sampling error of the class covariances, computed from the
-            statistics. In a list, each element contains the statistics of one fold, and
-            shrinkage and regularization are selected as in :meth:`fit`, but random
-            samples of Gaussians with the moments of the held-out fold replace the
-            held-out samples. If the statistics have ``axes``, the filters are optimized
-            in the span of the axes, and are applied to all features.
+            Counts, means and covariances of at least two classes (second moments are
+            sufficient for :class:`SecondMomentSQFA`); the covariances may be
+            :ref:`structured <structured>`. A single ``ClassStatistics`` is not shrunk,
+            and ``covariance_estimator`` is ignored: call ``statistics.shrunk()`` first
+            if the covariances are estimated from few samples. With
+            ``regularization="auto"``, the regularization is then an estimate of the
+            sampling error of the class covariances, computed from the statistics. In a
+            list, each element contains the statistics of one fold, and shrinkage and
+            regularization are selected as in :meth:`fit`, but random samples of
+            Gaussians with the moments of the held-out fold replace the held-out
+            samples. If the statistics have ``axes``, the filters are optimized in the
+            span of the axes, and are applied to all features.
 
         Returns
         -------
@@ -412,9 +421,12 @@ class SQFA(BaseFilters):
         Raises
         ------
         TypeError
-            If ``statistics`` is not a :class:`ClassStatistics`.
+            If ``statistics`` is neither a :class:`ClassStatistics` nor a list of them.
         ValueError
-            See :meth:`fit`.
+            In the cases that :meth:`fit` lists, if ``statistics`` is a list of fewer
+            than two elements, if shrinkage or regularization is selected and a class
+            has samples in one element of the list only, or if ``n_components`` exceeds
+            the number of ``axes``.
         """
         is_list = isinstance(statistics, list | tuple)
         if is_list and len(statistics) < 2:

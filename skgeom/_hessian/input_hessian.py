@@ -72,7 +72,8 @@ def input_hessian(
     the logit, and does not depend on the labels.
 
     All terms are computed from logits, so they are precise also for probabilities close
-    to zero or one.
+    to zero or one. Central differences are an exception if the classifier has neither
+    decision values nor log-probabilities that agree with ``predict_proba``.
 
     Parameters
     ----------
@@ -87,8 +88,9 @@ def input_hessian(
         ``CalibratedClassifierCV(SVC(gamma=...), ensemble=False)`` with these kernels
         and a number or "auto" as ``gamma``. The formulas also apply to a
         :class:`~sklearn.pipeline.Pipeline` of scalers, PCA and one of these
-        classifiers. For all other classifiers, the Hessian is computed from differences
-        of ``predict_proba``.
+        classifiers, and to a fitted search, such as
+        :class:`~sklearn.model_selection.GridSearchCV`. For all other classifiers, the
+        Hessian is computed from differences of ``predict_proba``.
 
         Pass a classifier from another package as a function of X that is written with
         ``autograd.numpy``, or as a ``torch.nn.Module``. Both must return logits or

@@ -75,15 +75,16 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         None uses a :class:`~sklearn.preprocessing.StandardScaler` and a
         :class:`~sklearn.neural_network.MLPClassifier` with one hidden layer of 32 tanh
         units. The penalty of the squared weights, ``alpha=min(n_samples, 500) / (5 *
-        n_classes)``, reduces the number of probabilities close to zero and one. If the
+        n_classes)``, reduces the number of probabilities close to zero and one. If two
         classes are linearly separable, the network is usually nearly linear, and only
         the first Hessian eigenvector is relevant.
     n_covariance : int, default=1
         Number of covariance eigenvectors. With 0, the projection is the Hessian method
         of [1]_.
     n_hessian : int, default=1
-        Number of Hessian eigenvectors. With 0, the projection is principal component
-        analysis without centering, and no classifier is fitted.
+        Number of Hessian eigenvectors. With 0, the components are the axes of principal
+        component analysis, but :meth:`transform` does not center the samples. No
+        classifier is fitted.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
         The full Hessian, or its Gauss-Newton part, which has no negative eigenvalues.
         The two are equal for ReLU networks and linear classifiers.
@@ -134,7 +135,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Eigenvectors of ``hessian_``, in rows.
     separation_ : SeparationGrid or None
         Separation of the classes of the training samples: distances between classes
-        along the ten leading eigenvectors of the covariance matrix, variances within
+        along up to ten leading eigenvectors of the covariance matrix, variances within
         classes along up to ten leading eigenvectors of the Hessian, and their ratios,
         as in figure 1 (b) to (d) of [1]_.
     conditions_ : ProjectionConditions

@@ -51,7 +51,8 @@ class LandmarkKernelPCA(
 
     Use :class:`~skgeom.SQFA` or :class:`~skgeom.AMAGauss` with these features to learn
     nonlinear filters. Unlike :class:`sklearn.decomposition.KernelPCA`,
-    LandmarkKernelPCA never computes the kernel matrix of all samples.
+    LandmarkKernelPCA does not require the kernel matrix of all samples: it computes the
+    kernel matrix of the landmarks, and the kernels between samples and landmarks.
 
     Parameters
     ----------
@@ -84,9 +85,11 @@ class LandmarkKernelPCA(
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks, which are the centers of clusters. If y is given, the clusters
-        are computed within each class, and the number of landmarks of a class is
-        proportional to its number of samples. Linearly dependent landmarks are removed.
+        The landmarks: the centers of clusters, or all samples if ``n_landmarks`` is not
+        smaller than the number of samples. If y is given, the clusters are computed
+        within each class, and the number of landmarks of a class is proportional to its
+        number of samples. Landmarks are removed if their kernels are linearly
+        dependent.
     dual_coef_ : ndarray of shape (n_landmarks, n_components)
         Coefficients of the kernels with the landmarks.
     offset_ : ndarray of shape (n_components,)
@@ -287,8 +290,9 @@ class LandmarkKernelPCA(
            {\sum_l \alpha_l \, k(l, x)}
 
         where the sums are over the landmarks l, and :math:`\alpha_l` are the
-        coefficients of the output, ``dual_coef_ @ w``. Pass ``-filters`` to compute
-        inputs that minimize the outputs.
+        coefficients of the output, ``dual_coef_ @ w``. If the denominator is not
+        positive at the first landmark, this landmark is the result. Pass ``-filters``
+        to compute inputs that minimize the outputs.
 
         Parameters
         ----------

@@ -356,7 +356,7 @@ class PrototypeClassifier(
             If a matrix is not symmetric to within 1e-6 of its largest entry, or not
             positive definite (the message names the matrix), if an array is malformed
             or not finite, if there is only one class, if a class has fewer samples than
-            prototypes, or if parameters are incompatible.
+            prototypes and ``init`` is "kmeans", or if parameters are incompatible.
 
         Warns
         -----
@@ -735,19 +735,19 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Update the prototypes by one epoch of stochastic steps over new samples.
+        """Update the prototypes by stochastic steps, in one pass over new samples.
 
         The first call on an unfitted estimator initializes the prototypes and the
         metric from its samples. They must contain all classes, unless ``init`` is an
         array. The order of the samples is shuffled unless ``shuffle=False``.
 
         The learning rate decreases to a hundredth over ``max_iter`` epochs, and the
-        automatic slope of :class:`GLRSQ` increases. A call with m samples counts as
-        m / (p n) epochs, but at most as one epoch, for p prototypes of all classes
-        together, and (reduced) matrices with n rows or vectors with n features. After
-        ``fit``, the learning rate and the slope keep their final values. Each call
-        increases ``n_iter_`` by one, and appends the cost of its samples to
-        ``loss_curve_``.
+        automatic slope of :class:`GLRSQ` increases. In this schedule, a call with m
+        samples counts as min(1, m / (p n)) epochs, where p is the number of all
+        prototypes, and n the number of rows of the (reduced) matrices or the number of
+        features. After ``fit``, the learning rate and the slope keep their final
+        values. Each call increases ``n_iter_`` by one, and appends the cost of its
+        samples to ``loss_curve_``.
 
         :class:`PLRSQ` and :class:`RSLVQ` compute the automatic ``sigma2`` from the
         distances of the samples of all calls from the initial prototypes; after

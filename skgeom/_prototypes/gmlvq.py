@@ -102,8 +102,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         :math:`\Omega` up to a rotation, which does not change distances. The rows are
         the eigenvectors of :math:`\Omega^\top \Omega`, multiplied by the square roots
         of the eigenvalues, in descending order of the eigenvalues. For vectors,
-        ``X @ components_[:2].T`` is the 2-D projection that preserves the distances
-        best.
+        ``X @ components_[:2].T`` is a 2-D projection whose squared distances are at
+        most d, and approximate d if the remaining eigenvalues are small.
     {classes_}
     loss_curve_ : ndarray
         The initial cost and the cost after each iteration.

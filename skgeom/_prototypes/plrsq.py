@@ -241,17 +241,19 @@ class PLRSQ(LikelihoodClassifier):
         - ``"mahalanobis"``: Mahalanobis distances in the tangent space, with the shrunk
           within-class covariance of the training samples;
         - ``"euclid"``: Euclidean distances. To keep prototypes positive definite, their
-          eigenvalues are raised to at least 1e-4, or to the smallest eigenvalue of the
-          first samples if this eigenvalue is below 1e-4.
+          eigenvalues are raised to at least 1e-4, or to at least the smallest
+          eigenvalue of the training samples if this eigenvalue is below 1e-4.
 
         ``partial_fit`` and warm starts keep the mean, covariance or smallest eigenvalue
-        of the first call. They are computed from ``init`` if the samples of the first
-        call do not contain all classes.
+        of the first call of ``fit`` or ``partial_fit``. If the samples of a first call
+        of ``partial_fit`` do not contain all classes, this quantity is computed from
+        ``init`` instead of the samples.
     sigma2 : float, "auto" or "learn", default="auto"
-        The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is half
-        of the mean squared distance of the samples from the nearest initial prototype
-        of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the variance
-        together with the prototypes, starting from the value of ``"auto"``.
+        The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is
+        ``sigma2_scale`` times half of the mean squared distance of the samples from the
+        nearest initial prototype of their class. With ``"learn"``, ``solver="lbfgs"``
+        optimizes the variance together with the prototypes, starting from the value of
+        ``"auto"``.
     {sigma2_scale}
     {representability}
     n_components : int or None, default=None

@@ -31,16 +31,18 @@ class RSLVQ(LikelihoodClassifier):
 
     The samples are vectors or SPD matrices. To keep prototypes of SPD matrices positive
     definite, their eigenvalues are raised to at least 1e-4 (section 6.1.5 of [1]_), or
-    to the smallest eigenvalue of the first samples if this eigenvalue is below 1e-4.
+    to at least the smallest eigenvalue of the samples of the first call of ``fit`` or
+    ``partial_fit`` if this eigenvalue is below 1e-4.
 
     Parameters
     ----------
     {n_prototypes}
     sigma2 : float, "auto" or "learn", default="auto"
-        The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is half of the
-        mean squared distance of the samples from the nearest initial prototype of their
-        class. With ``"learn"``, ``solver="lbfgs"`` optimizes the variance together with
-        the prototypes, starting from the value of ``"auto"``.
+        The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is
+        ``sigma2_scale`` times half of the mean squared distance of the samples from the
+        nearest initial prototype of their class. With ``"learn"``, ``solver="lbfgs"``
+        optimizes the variance together with the prototypes, starting from the value of
+        ``"auto"``.
     {sigma2_scale}
     representability : "auto" or float, default="auto"
         Weight of an additional term of the cost, which attracts prototypes to the

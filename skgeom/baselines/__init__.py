@@ -1,7 +1,7 @@
 """Baselines: linear projections, and classifiers of SPD matrices.
 
-The linear projections are methods from the literature for which no other maintained
-implementation exists. :func:`mdrm` and :func:`tslda` return pipelines of pyriemann and
+The linear projections are methods from the literature that are not part of
+scikit-learn. :func:`mdrm` and :func:`tslda` return pipelines of pyriemann and
 scikit-learn estimators that validate their input.
 """
 

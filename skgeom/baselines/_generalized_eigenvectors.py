@@ -40,7 +40,8 @@ class GeneralizedEigenvectors(LinearProjection):
         classes.
     regularization : float, default=0.01
         :math:`\gamma`, the variance that is added to the features of class j, as a
-        fraction of their mean square. With 0, all second moments must be nonsingular.
+        fraction of their mean square. With 0, all second moments must be
+        nonsingular in the span of the samples.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class GeneralizedEigenvectors(LinearProjection):
     Notes
     -----
     With ``regularization=0``, an invertible linear map of X changes neither the
-    transformed samples nor the eigenvalues.
+    eigenvalues nor, except for the signs of components, the transformed samples.
 
     References
     ----------

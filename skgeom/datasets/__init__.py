@@ -1,8 +1,9 @@
 """Data sets with the interface of scikit-learn: generators, and fetchers of real data.
 
-Fetchers read files from the folder in the environment variable ``SKGEOM_DATA``, or from
-scikit-learn's data folder. If a file is in neither folder, functions with the parameter
-``download_if_missing`` download it.
+Fetchers read files from the folder in the environment variable ``SKGEOM_DATA``. If a
+file is missing, functions with the parameter ``download_if_missing`` read it from the
+folder ``data_home``, by default scikit-learn's data folder, or download it to that
+folder.
 """
 
 from skgeom.datasets._fetch_images import fetch_mnist, fetch_svhn

@@ -27,7 +27,7 @@ subset : {"all", "train", "test"}, default="all"
     "OSError": """
 OSError
     If a file is missing and cannot or may not be downloaded, or if its contents are
-    not the expected data. The message names the file, its source and the remedy.""",
+    not the expected data. The message names the file and the remedy.""",
 }
 
 FETCH_CONSTRAINTS = {

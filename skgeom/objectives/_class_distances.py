@@ -536,8 +536,8 @@ class StudentT(DistanceTraits):
     Raises
     ------
     ValueError
-        If ``df`` is not finite, or below 1: the metric of the embedding is then not
-        positive definite.
+        If ``df`` is not finite, or if ``df`` is below 1, for which the metric of the
+        embedding is not positive definite.
 
     See Also
     --------

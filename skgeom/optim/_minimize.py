@@ -129,7 +129,7 @@ def minimize(
         Maximum number of iterations.
     tol : float, default=1e-6
         Relative tolerance. With 0, the optimizer runs until it makes no further
-        progress.
+        progress or reaches ``max_iter``.
     callback : callable, default=None
         Called as ``callback(point, cost)`` with the best iterate so far after each
         iteration; the optimization stops if it returns True.

@@ -11,8 +11,7 @@ class AccuracyRejectionDisplay(Display):
     """Display of the accuracy of the accepted samples against the rejection rate.
 
     Use :meth:`from_estimator` or :meth:`from_predictions` to create and draw the
-    display.
-    The parameters are fractions; the axes show percentages.
+    display. The parameters are fractions; the axes show percentages.
 
     Parameters
     ----------
@@ -33,7 +32,8 @@ class AccuracyRejectionDisplay(Display):
     See Also
     --------
     skgeom.accuracy_rejection_curve : Computes the curve.
-    skgeom.RejectionClassifier : Rejects samples with scores below a threshold.
+    skgeom.RejectionClassifier : Rejects samples whose largest class probability is
+        below a threshold.
 
     Examples
     --------

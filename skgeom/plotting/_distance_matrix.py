@@ -86,8 +86,9 @@ class DistanceMatrixDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            A fitted estimator with the method ``class_distances``, such as
-            :class:`~skgeom.SQFA`, or a fitted pipeline with such an estimator.
+            A fitted estimator with the method ``class_distances`` and the parameter
+            ``distance``, such as :class:`~skgeom.SQFA` (but not
+            :class:`~skgeom.AMAGauss`), or a fitted pipeline with such an estimator.
         regularized : bool, default=True
             Whether the covariances include the regularization, see
             :meth:`skgeom.SQFA.class_distances`.

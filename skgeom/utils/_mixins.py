@@ -43,7 +43,7 @@ class ScoreClassifierMixin(ClassifierMixin):
             Scores in the order of ``classes_``. The predicted class has the largest
             score. For two classes, the result is the score of the second class minus
             the score of the first class. If the classifier computes probabilities, the
-            scores are the logarithms of prior times density, up to a term that all
+            scores are the logarithms of the class probabilities, up to a term that all
             classes share.
         """
         scores = self._class_scores(X)
