@@ -86,9 +86,8 @@ class DistanceMatrixDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            A fitted estimator with the method ``class_distances`` and the parameter
-            ``distance``, such as :class:`~skgeom.SQFA` (but not
-            :class:`~skgeom.AMAGauss`), or a fitted pipeline with such an estimator.
+            A fitted estimator with the method ``class_distances``, such as
+            :class:`~skgeom.SQFA`, or a fitted pipeline with such an estimator.
         regularized : bool, default=True
             Whether the covariances include the regularization, see
             :meth:`skgeom.SQFA.class_distances`.
@@ -116,7 +115,8 @@ class DistanceMatrixDisplay(Display):
             "ClassStatistics.from_data(estimator.transform(X), y).",
         )
         matrix = estimator.class_distances(regularized=regularized)
-        label = _label(estimator.distance)
+        # class_distances of estimators without a choice are Hellinger distances.
+        label = _label(getattr(estimator, "distance", "hellinger"))
         return cls(on_cpu(matrix), on_cpu(estimator.classes_), label).plot(
             ax=ax, **kwargs
         )

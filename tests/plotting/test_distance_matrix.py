@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import StudentT
 from skgeom.plotting import DistanceMatrixDisplay
@@ -25,7 +25,9 @@ def drawn(display):
     return np.asarray(display.im_.get_array())
 
 
-@pytest.mark.parametrize("kind, regularized", [(SQFA, True), (SecondMomentSQFA, False)])
+@pytest.mark.parametrize(
+    "kind, regularized", [(SQFA, True), (SecondMomentSQFA, False), (AMAGauss, True)]
+)
 def test_from_estimator(iris, kind, regularized):
     sqfa = kind(2, regularization=0.1)
     model = make_pipeline(StandardScaler(), sqfa, QuadraticDiscriminantAnalysis())
