@@ -85,9 +85,9 @@ plt.show()
 # The second figure compares all classifiers. On SynI, class means, prototypes, linear
 # and kernel classifiers are similarly accurate (90.7 to 95.6 %). Classifiers of
 # clusters and of 4 x 4 matrices are less accurate. On SynII, the support vector machine
-# with a log-Euclidean kernel is the most accurate. With 27 training matrices per class,
-# trained prototypes (GLRSQ, PLRSQ) overfit and are less accurate than class means. With
-# 250 training matrices per class, PLRSQ with a decreasing variance sigma^2 is slightly
+# with a log-Euclidean kernel is the most accurate. With about 27 training matrices per
+# class, trained prototypes (GLRSQ, PLRSQ) are less accurate than class means. With 250
+# training matrices per class, PLRSQ with a decreasing variance sigma^2 is slightly
 # more accurate than class means (:ref:`results_plrsq`).
 
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
