@@ -37,9 +37,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
-# A network with the layers of Hartoyo et al. (2025). The default network of the
-# estimator has a larger penalty and is nearly linear here: only one of its Hessian
-# eigenvalues is large.
+# A network with the layers of Hartoyo et al. (2025).
 network = make_pipeline(
     StandardScaler(),
     MLPClassifier((32, 16, 8), alpha=3, max_iter=2000, random_state=0),
