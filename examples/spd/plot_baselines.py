@@ -4,9 +4,9 @@ Comparison of twelve classifiers of SPD matrices
 
 The data are two sets of 10 x 10 matrices from the PLRSQ paper. The classes of SynI
 differ in their eigenvectors and eigenvalues, the classes of SynII in their eigenvalues
-only. The classifiers use one mean per class, several clusters per class, linear
-decision boundaries in the tangent space, a kernel, or trained prototypes. Most
-classifiers are pipelines of scikit-learn and pyRiemann.
+only. The classifiers use one mean per class, clusters of all samples, linear decision
+boundaries in the tangent space, a kernel, or trained prototypes. Several classifiers
+are pipelines of scikit-learn and pyRiemann.
 :class:`~skgeom.baselines.ClusterClassifier` classifies samples by the clusters of any
 clusterer.
 """
