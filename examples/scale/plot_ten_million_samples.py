@@ -3,9 +3,10 @@ Data larger than memory: SQFA with Dask or blocks of files
 ==========================================================
 
 This example learns filters and a quadratic classifier from data in files, which may be
-larger than memory. It writes the data to files, block by block, and computes the class statistics
-in two ways: with Dask and a progress bar, and with a generator of blocks. With the same
-regularization and shrinkage, the filters of both ways agree up to rounding.
+larger than memory. It writes the data to files, block by block, and computes the class
+statistics in two ways: with Dask and a progress bar, and with a generator of blocks.
+With the same regularization and shrinkage, the filters of both ways agree up to
+rounding.
 
 This page is built with 100,000 samples. Pass a different number as an argument::
 
