@@ -75,9 +75,10 @@ print(f"rejected below {rejecting.threshold_:.1%}:        {rejected.mean():.1%}"
 print(f"accuracy of accepted digits: {(predicted == y_test)[~rejected].mean():.1%}")
 
 # %%
-# With ``target_error=0.03``, the error of the accepted digits is at most 3 % with a
-# probability of about 95 %, the default of ``confidence_level``. The probability is
-# approximate, because cross-validation on the training digits determines the threshold.
+# With ``target_error=0.03``, the error rate of accepted digits is at most 3 % with a
+# probability of at least 95 %, the default of ``confidence_level``. This statement is
+# approximate here, because cross-validation on the training digits determines the
+# threshold.
 
 careful = RejectionClassifier(models["SQFA + QDA"], target_error=0.03)
 sure = careful.fit(X_train, y_train).predict(X_test)

@@ -2,10 +2,10 @@
 Guaranteed error rate: target_error of the reject option
 ========================================================
 
-With ``target_error=0.05`` and ``confidence_level=0.9``, the error rate of the accepted
-samples is at most 5 % with a probability of at least 90 %. This example selects the
-threshold 200 times with different samples, and counts how often this error rate exceeds
-the target.
+With ``target_error=0.05``, ``confidence_level=0.9`` and a frozen classifier, the error
+rate of the accepted samples is at most 5 % with a probability of at least 90 %. This
+example selects the threshold 200 times with different samples, and counts how often the
+error rate exceeds the target.
 """
 
 import warnings
@@ -29,8 +29,8 @@ def draw(n_samples):
 
 # %%
 # Train a classifier once. In each of 200 draws, 1,200 new samples with labels determine
-# the threshold. The error rate is measured on 21,000 further samples, and may exceed
-# the target in 10 % of the draws.
+# the threshold. The error rate is measured on 21,000 further samples, and exceeds the
+# target in at most about 10 % of the draws.
 
 # The expected warning: in some draws, no threshold meets the smallest target.
 warnings.filterwarnings("ignore", message="All samples are rejected")

@@ -30,7 +30,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 #
 # ``fit`` first selects the regularization with a shrinkage of 0.3, and then the
 # shrinkage with the selected regularization. In both steps, ``fit`` selects the largest
-# value whose score is within one standard error of the best score.
+# candidate whose score is within one standard error of the best score.
 
 models = {"SQFA": SQFA(6, random_state=0), "AMA-Gauss": AMAGauss(6, random_state=0)}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", sharey=True)

@@ -32,10 +32,11 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 #
 # PCA maximizes the variance, without labels. Supervised PCA, LDA and linear optimal
 # low-rank projection (LOL) use the class means; LDA and LOL also use the within-class
-# covariance. Local Fisher discriminants reduce the distances between neighbors from the
-# same class. Each generalized eigenvector (GEM) separates one pair of classes by their
-# second moments, so two eigenvectors do not separate most digits. SQFA and AMA-Gauss
-# use the means and covariances of all classes.
+# covariance. Local Fisher discriminants are linear discriminants that keep only
+# neighboring samples of the same class close together. Each generalized eigenvector
+# (GEM) separates one pair of classes by their second moments, so two eigenvectors do
+# not separate most digits. SQFA and AMA-Gauss use the means and covariances of all
+# classes.
 
 methods = {
     "PCA": PCA(2),

@@ -46,9 +46,10 @@ for name, model in [("linear", linear), ("nonlinear", nonlinear)]:
 # Preimages
 # ---------
 #
-# The weights of a nonlinear filter are not an image. The upper row shows the image with
-# the largest output of each filter, and the lower row the image with the smallest
-# output. Each filter separates digits that resemble these two images.
+# The weights of a nonlinear filter are not an image. For each filter, the upper row
+# shows an image at which the output has a local maximum, and the lower row an image at
+# which the output has a local minimum. The digits that resemble the images suggest
+# which digits the filter separates.
 
 pca, filters = nonlinear[0], nonlinear[1].components_
 images = np.concatenate([pca.preimages(filters), pca.preimages(-filters)])
@@ -62,8 +63,8 @@ plt.show()
 #
 # Linear filters that are learned in groups are ordered, so one fit per fold suffices
 # for all numbers of filters. The cross-validated error decreases more slowly than the
-# Bayes error of Gaussians with the same statistics: the classes of digits are not
-# Gaussian, and their statistics are estimated. The dotted line marks the smallest
+# Bayes error of Gaussians with the same statistics, which assumes that the classes are
+# Gaussian and that their statistics are known. The dotted line marks the smallest
 # number of filters whose error is within one standard error of the lowest error.
 
 sqfa = SQFA(18, distance="hellinger", group_size=2, random_state=0)
@@ -98,9 +99,9 @@ plt.show()
 # -------------------------------------------------------
 #
 # The Bhattacharyya distance is the sum of a term of the means and a term of the
-# covariances. For each filter, cells above the diagonal show the term of the means, and
-# cells below the diagonal show the term of the covariances. For digits, the terms of
-# the means are much larger.
+# covariances. The panels show both terms of the distances along single filters: the
+# term of the means above the diagonal, and the term of the variances below the
+# diagonal. For most pairs of digits, the larger terms are terms of the means.
 
 
 def draw_parts(sqfa, labels):
@@ -131,7 +132,7 @@ plt.show()
 
 # %%
 # Videos of moving textures, with speeds from -6 to 6 degrees per second, have nearly
-# equal class means. Here the terms of the covariances are much larger.
+# equal class means. Here the terms of the variances are much larger.
 
 videos = make_speed_videos(
     speeds=np.linspace(-6, 6, 7), n_per_speed=150, random_state=0

@@ -4,9 +4,9 @@ Motion filters from natural videos
 
 The classes are speeds of moving image patches. Each video shows a natural texture for
 250 ms in one degree of the visual field, filtered by a model of the eye. All class
-means are nearly zero, so only the class covariances differ. The filters of SQFA
-resemble the receptive fields of neurons that respond to motion (Herrera-Esposito and
-Burge, 2025).
+means are nearly zero, so only the class covariances differ. According to
+Herrera-Esposito and Burge (2025), such filters resemble the receptive fields of neurons
+that respond to motion.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -90,8 +90,7 @@ plt.show()
 # Sensor noise may be correlated. In this example, the noise is flicker, which is equal
 # for all pixels of a frame, plus small independent noise. If ``regularization`` is the
 # covariance of the noise, the filters suppress flicker, and the accuracy on noisy test
-# videos is higher than with a variance. The variance 0.003 was the most accurate of six
-# variances in a test with half as many videos.
+# videos is higher than with the variance 0.003.
 
 flicker = np.kron(np.eye(15), np.full((30, 30), 1 / 30))
 covariance = 0.01 * flicker + 0.0002 * np.eye(450)

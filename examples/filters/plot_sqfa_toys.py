@@ -93,11 +93,13 @@ plt.show()
 # --------------------------------
 #
 # The orientations of three centered classes differ more in axes 1 and 2, which have a
-# small variance, than in axes 3 and 4, which have a large variance. Distances that do
-# not depend on the scale of an axis select axes 1 and 2. The Wasserstein and Euclidean
-# distances select axes 3 and 4. Filters for the Euclidean distance are orthonormal,
-# because two filters of unit norm would become equal. Titles contain the mean distance
-# of the classes; these values are not comparable between distances.
+# small variance, than in axes 3 and 4, which have a large variance. The
+# affine-invariant, log-Euclidean and Jeffreys distances do not change if all features
+# are multiplied by the same factor, and select axes 1 and 2. The Wasserstein and
+# Euclidean distances increase with this factor, and select axes 3 and 4. Filters for
+# the Euclidean distance are orthonormal, because two filters of unit norm would become
+# equal. Titles contain the mean distance of the classes, which is not comparable
+# between distances.
 
 statistics = sqfa_toy_statistics("distances")
 distances = [

@@ -52,8 +52,9 @@ def overlap(means_a, covariances_a, means_b, covariances_b, power=2):
 # ------------------------
 #
 # AMA-Gauss computes the posteriors of all classes for each sample instead of distances
-# between pairs of classes, and is the slowest of the four methods. With 899 test
-# images, differences of about one percentage point are not significant.
+# between pairs of classes, so the time of an iteration grows with the number of
+# samples. With 899 test images, differences of about one percentage point are not
+# significant.
 
 models = {
     "SQFA": SQFA(n_components, random_state=0),

@@ -3,9 +3,9 @@ Kernel discriminant analysis of large data with landmarks
 =========================================================
 
 Exact kernel discriminant analysis computes the kernel of all pairs of samples. With
-``solver="nystroem"``, only the kernel between all samples and a few landmarks is
-computed. The figure shows the test accuracy and the time of ``fit`` on 6,000 images of
-MNIST for several numbers of landmarks.
+``solver="nystroem"``, only the kernel between all samples and a few landmarks, and
+between the landmarks, is computed. The figure shows the test accuracy and the time of
+``fit`` on 6,000 images of MNIST for several numbers of landmarks.
 """
 
 # sphinx_gallery_thumbnail_number = 100

@@ -2,17 +2,19 @@
 Data larger than memory: SQFA with Dask or blocks of files
 ==========================================================
 
-This example learns filters and a quadratic classifier from data that do not fit in
-memory. It writes the data to files, block by block, and computes the class statistics
-in two ways: with Dask and a progress bar, and with a generator of blocks. Both ways
-compute the same filters.
+This example learns filters and a quadratic classifier from data in files, which may be
+larger than memory. It writes the data to files, block by block, and computes the class
+statistics in two ways: with Dask and a progress bar, and with a generator of blocks.
+With the same regularization and shrinkage, the filters of both ways agree up to
+rounding.
 
 This page is built with 100,000 samples. Pass a different number as an argument::
 
     python plot_ten_million_samples.py 10000000
 
-This command writes 2 GB to a temporary folder. It needs no more memory than 100,000
-samples: a few blocks of 4 MB, and the class covariances.
+This command writes 2 GB to a temporary folder. The data in memory are a few blocks of
+4 MB, 10,000 samples that select the regularization, and the class covariances,
+regardless of the number of samples.
 """
 
 import sys
@@ -105,8 +107,8 @@ with ProgressBar(minimum=1):
 print(f"Accuracy: {accuracy:.1%}")
 
 # %%
-# On a cluster, create a client first. The remaining code and the result are the same,
-# even if a worker fails::
+# On a cluster, create a client first. The remaining code is the same. If a worker
+# fails, Dask repeats its tasks on different workers::
 #
 #     from distributed import Client
 #

@@ -4,9 +4,9 @@ Comparison of twelve classifiers of SPD matrices
 
 The data are two sets of 10 x 10 matrices from the PLRSQ paper. The classes of SynI
 differ in their eigenvectors and eigenvalues, the classes of SynII in their eigenvalues
-only. The classifiers use one mean per class, several clusters per class, linear
-decision boundaries in the tangent space, a kernel, or trained prototypes. Most
-classifiers are pipelines of scikit-learn and pyRiemann.
+only. The classifiers use one mean per class, clusters of all samples, linear decision
+boundaries in the tangent space, a kernel, or trained prototypes. Several classifiers
+are pipelines of scikit-learn and pyRiemann.
 :class:`~skgeom.baselines.ClusterClassifier` classifies samples by the clusters of any
 clusterer.
 """
@@ -85,9 +85,9 @@ plt.show()
 # The second figure compares all classifiers. On SynI, class means, prototypes, linear
 # and kernel classifiers are similarly accurate (90.7 to 95.6 %). Classifiers of
 # clusters and of 4 x 4 matrices are less accurate. On SynII, the support vector machine
-# with a log-Euclidean kernel is the most accurate. With 27 training matrices per class,
-# trained prototypes (GLRSQ, PLRSQ) overfit and are less accurate than class means. With
-# 250 training matrices per class, PLRSQ with a decreasing variance sigma^2 is slightly
+# with a log-Euclidean kernel is the most accurate. With about 27 training matrices per
+# class, trained prototypes (GLRSQ, PLRSQ) are less accurate than class means. With 250
+# training matrices per class, PLRSQ with a decreasing variance sigma^2 is slightly
 # more accurate than class means (:ref:`results_plrsq`).
 
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")

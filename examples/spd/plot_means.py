@@ -76,8 +76,9 @@ print("in other coordinates:", generalized_eigenvalues(moved, moved_mean).round(
 # Tangent space
 # -------------
 #
-# Logarithms of whitened matrices form the vector space of symmetric matrices, so linear
-# classifiers can be used. The matrix exponential is the inverse of the logarithm.
+# Logarithms of whitened matrices are symmetric matrices, which form a vector space, so
+# linear classifiers can be used. Their mean is zero if the matrices are whitened with
+# the geometric mean. The matrix exponential is the inverse of the logarithm.
 
 tangent = logm(whiten(X, means["geometric"]))
 print("largest entry of their mean:", np.abs(tangent.mean(axis=0)).max().round(8))

@@ -90,10 +90,11 @@ plt.show()
 # Accuracy for the new subject
 # ----------------------------
 #
-# Without re-centering, the accuracy is little above chance (33.3 %). Online
-# re-centering updates the mean of the new subject with each trial before the prediction
-# of this trial. The accuracy of online re-centering includes the first trials, for
-# which the mean is uncertain.
+# Without re-centering, the accuracy is little above chance (33.3 %). Online,
+# ``partial_adapt`` updates the mean of the new subject with each trial before the
+# prediction of this trial. It also adapts the class means if a test on the trials so
+# far accepts the adaptation. The online accuracy includes the first trials, for which
+# the mean is uncertain.
 
 session = ["new"] * int(new.sum())
 fixed = TransferDiscriminantAnalysis().fit(X[~new], y[~new])
@@ -106,7 +107,7 @@ correct = []
 for x, movement in zip(X[new][:, None], y[new], strict=True):
     online.partial_adapt(x, ["new"])
     correct.append(online.predict(x, ["new"])[0] == movement)
-print(f"re-centered trial by trial: {np.mean(correct):.1%}")
+print(f"updated trial by trial:     {np.mean(correct):.1%}")
 
 # %%
 # Filters and activation patterns

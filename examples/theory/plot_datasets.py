@@ -91,8 +91,8 @@ plt.show()
 # files of :func:`~skgeom.datasets.fetch_svhn` must be downloaded manually, and the
 # files of :func:`~skgeom.datasets.fetch_eth80`, :func:`~skgeom.datasets.fetch_ssvep`
 # and :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed. If a file is missing,
-# the error message states its source. All fetchers have the same interface. The
-# following code is not run on this page::
+# the error message states its source. All fetchers return a ``Bunch``, or X and y with
+# ``return_X_y=True``. The following code is not run on this page::
 #
 #     from skgeom.datasets import fetch_heart, fetch_mnist
 #

@@ -61,7 +61,7 @@ axis.semilogx(values, test, "o-", label="test images")
 axis.plot(automatic, automatic_test, "*", ms=16, color="tab:red", label='"auto"')
 axis.set(xlabel="regularization", ylabel="accuracy (%)")
 axis.legend(loc="center right")
-# sphinx_gallery_alt = "Accuracy against regularization; a star marks the default"
+# sphinx_gallery_alt = "Accuracy against regularization; the star is the selected value"
 plt.show()
 
 print(f"smallest value: {test[0]:.1f} %, largest value: {test[-1]:.1f} %")

@@ -5,8 +5,8 @@ Explain a trained neural network on tabular data
 A neural network predicts diabetes from eight measurements. To explain its decisions,
 :class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection. Along the first
 axis, the data have the largest variance; along the second axis, the loss of the network
-has the largest curvature. Large weights in the second axis indicate measurements with a
-large influence on the decisions.
+has the largest curvature. Measurements with large weights in the second axis contribute
+most to this direction.
 """
 
 # %%

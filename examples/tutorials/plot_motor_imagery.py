@@ -4,7 +4,7 @@ Motor imagery: from covariances to scalp topographies
 
 Imagined movements weaken rhythms of 10 to 30 Hz over the motor cortex. This tutorial
 classifies covariance matrices of EEG trials by the imagined movement. Scalp maps show
-where the power during each movement differs most from the mean of all trials.
+the activation pattern of the rhythm whose power decreases most during each movement.
 """
 
 # %%
@@ -91,9 +91,10 @@ plt.show()
 # For each movement, compare the mean of its trials with the mean of all trials.
 # :func:`~skgeom.spatial_filters` returns filters and ratios. The ratio of a filter is
 # its output power during the movement, divided by its output power in the mean of all
-# trials. The filter with the smallest ratio extracts the weakened rhythm. Its
-# activation pattern shows the location of this rhythm. The weights of the filter do not
-# show the location, because the filter also suppresses other rhythms.
+# trials. The filter with the smallest ratio extracts the component whose power is
+# reduced most. The activation pattern of the filter shows the location of this rhythm.
+# The weights of the filter do not show the location, because the filter also suppresses
+# other rhythms.
 
 # The names and the order of the channels are from the description of the data set.
 channels = (

@@ -88,8 +88,9 @@ print(f"cost if all are decided: {error_cost * (~correct).mean():.2f}")
 print(f"cost if all are referred: {referral_cost:.2f}")
 
 # %%
-# Plot the cost against the threshold, for referral costs of 1, 2 and 4 units. The cost
-# at the threshold of the rule (dashed) is close to the minimum of each curve.
+# Plot the cost against the threshold, for referral costs of 1, 2 and 4 units. For each
+# referral cost, the cost at the threshold of the rule (dashed) is close to the minimum
+# of the curve.
 # :func:`~skgeom.accuracy_rejection_curve` returns accuracy and rejection rate for each
 # threshold.
 

@@ -143,12 +143,12 @@ plt.show()
 # -------------------------------------
 #
 # In addition to the mean of the new subject, ``adapt`` estimates the class means of
-# this subject, and tests on held-out halves whether the new class means fit the data
-# better. If the test fails, ``adapt`` keeps the class means of the training subjects.
-# Train the models with both days of three subjects, and adapt them to the second day of
-# the fourth subject. The test accepts the adaptation only for subject 3, for whom the
-# accuracy increases by 9 percentage points. For the remaining subjects, the predictions
-# do not change.
+# this subject, and tests on held-out halves whether Gaussians with the new class means
+# fit the data better than a single Gaussian. If the test fails, ``adapt`` keeps the
+# class means of the training subjects. Train the models with both days of three
+# subjects, and adapt them to the second day of the fourth subject. The test accepts the
+# adaptation only for subject 3, for whom the accuracy increases by 9 percentage points.
+# For the remaining subjects, the predictions do not change.
 
 models, tests = [], []
 for target in subjects:
@@ -168,11 +168,12 @@ for k, (model, (X, y)) in enumerate(zip(models, tests, strict=True), 1):
     )
 
 # %%
-# Online re-centering, six trials at a time
-# -----------------------------------------
+# Online adaptation, six trials at a time
+# ---------------------------------------
 #
 # An online application cannot wait for all trials. Before the predictions of each block
-# of six trials, ``partial_adapt`` updates the mean of the new domain with this block. A
+# of six trials, ``partial_adapt`` updates the mean of the new domain with this block,
+# and adapts the class means to all trials so far if the test accepts the adaptation. A
 # block may also be a single trial. In the second half of the day, the mean is computed
 # from at least 144 trials.
 
