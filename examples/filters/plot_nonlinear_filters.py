@@ -101,7 +101,8 @@ plt.show()
 # The Bhattacharyya distance is the sum of a term of the means and a term of the
 # covariances. The panels show both terms of the distances along single filters: the
 # term of the means above the diagonal, and the term of the variances below the
-# diagonal. For most pairs of digits, the larger terms are terms of the means.
+# diagonal. For most pairs of digits, the term of the means is larger than the term of
+# the variances.
 
 
 def draw_parts(sqfa, labels):

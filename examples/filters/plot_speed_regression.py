@@ -2,11 +2,11 @@
 Regression with uncertainty: the speed of natural images
 ========================================================
 
-:class:`skgeom.GaussianRegressor` predicts a continuous target from the means and
-covariances of the features, which may both depend on the target. Here the target is the
-speed of a moving image. The example compares the estimator with ridge regression and
-kernel ridge regression. All three use the same six features, which SQFA learns from 21
-speeds as classes.
+:class:`skgeom.GaussianRegressor` predicts a continuous target from features whose means
+and covariances both may depend on the target. Here the target is the speed of a moving
+image. The example compares the estimator with ridge regression and kernel ridge
+regression. All three use the same six features, which SQFA learns from 21 speeds as
+classes.
 """
 
 # sphinx_gallery_thumbnail_number = 101

@@ -77,8 +77,9 @@ print("in other coordinates:", generalized_eigenvalues(moved, moved_mean).round(
 # -------------
 #
 # Logarithms of whitened matrices are symmetric matrices, which form a vector space, so
-# linear classifiers can be used. Their mean is zero if the matrices are whitened with
-# the geometric mean. The matrix exponential is the inverse of the logarithm.
+# linear classifiers can be used. The mean of the logarithms is zero if the matrices are
+# whitened with the geometric mean. The matrix exponential is the inverse of the
+# logarithm.
 
 tangent = logm(whiten(X, means["geometric"]))
 print("largest entry of their mean:", np.abs(tangent.mean(axis=0)).max().round(8))

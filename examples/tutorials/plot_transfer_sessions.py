@@ -110,7 +110,8 @@ across = np.array(results)
 
 # %%
 # Compare the mean accuracy over the subjects. Across subjects, re-centering causes most
-# of the gain, and the two classifiers of re-centered matrices are equally accurate.
+# of the gain, and the mean accuracies of the two classifiers of re-centered matrices do
+# not differ significantly.
 # Across sessions, TransferDA is more accurate than re-centered MDM. With 288 trials,
 # the standard error for one subject is about 3 percentage points. The accuracy for
 # subject 2 is low with all methods.

@@ -715,9 +715,10 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
         In :class:`PLRSQ` and :class:`RSLVQ`, the preconditioner of ``"lbfgs"`` is the
         Gauss-Newton matrix of the cost, unless ``sigma2="learn"`` or the gradients of
-        the distances of all samples from all prototypes require more than 256 MiB. With
-        ``metric="riemann"``, the first iteration of ``"lbfgs"`` is a complete
-        optimization in the tangent space, unless ``fit`` is a warm start.
+        the distances of all samples from all prototypes require more than 256 MiB. In
+        :class:`PLRSQ` and :class:`GLRSQ` with ``metric="riemann"``, the first iteration
+        of ``"lbfgs"`` is a complete optimization in the tangent space, unless ``fit``
+        is a warm start.
     learning_rate : "auto" or float, default="auto"
         Learning rate of ``"sgd"`` before the first epoch. The rate decreases to a
         hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10` for
