@@ -77,9 +77,9 @@ def row_blocks(X, y, sample_weight=None):
 def map_row_blocks(function, X, y, sample_weight=None, *shared):
     """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
 
-    The data are read only once for all columns. The steps that make a block of arrays
-    or of a frame are part of its task, so no block waits in memory between two tasks.
-    Errors are those of :func:`row_blocks`.
+    The data are read only once for all columns. The steps that make a block of arrays,
+    or of a frame if nothing is shared, are part of its task, so no block waits in
+    memory between two tasks. Errors are those of :func:`row_blocks`.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def map_row_blocks(function, X, y, sample_weight=None, *shared):
     arrays = [_is_array(column) for column in columns if column is not None]
     if all(arrays):
         return _map_arrays(function, columns, shared)
-    if not any(arrays):
-        return _delayed(_map_frames(function, columns, shared))
+    if not any(arrays) and not shared:  # which frames of Dask 2024 do not compute
+        return _delayed(_map_frames(function, columns))
     of_block, blocks = dask.delayed(function), row_blocks(*columns)
     return [of_block(number, *block, *shared) for number, block in enumerate(blocks)]
 
@@ -138,7 +138,7 @@ def _with_number(function, number, *arguments):
     return function(int(number[0]), *arguments)
 
 
-def _map_frames(function, columns, shared=()):
+def _map_frames(function, columns):
     """A frame with the results of :func:`map_row_blocks` as its blocks."""
     X, *others = columns
     # Dask may merge the blocks of each column of a file differently, unless it computes
@@ -146,7 +146,6 @@ def _map_frames(function, columns, shared=()):
     return X.map_partitions(
         _of_frames,
         *others,
-        *shared,
         function=function,
         align_dataframes=False,
         enforce_metadata=False,
@@ -154,7 +153,7 @@ def _map_frames(function, columns, shared=()):
     )
 
 
-def _of_frames(X, y, sample_weight, *shared, function, partition_info=None):
+def _of_frames(X, y, sample_weight, function, partition_info=None):
     columns = X, y, sample_weight
     lengths = [len(column) for column in columns if column is not None]
     if len(set(lengths)) > 1:
@@ -163,7 +162,7 @@ def _of_frames(X, y, sample_weight, *shared, function, partition_info=None):
             "weights. Use columns of one data frame, or call persist() on each, "
             "because Dask may merge blocks of separate files differently."
         )
-    return function(partition_info["number"], *columns, *shared)
+    return function(partition_info["number"], *columns)
 
 
 def _columns(number, *columns):
