@@ -195,6 +195,8 @@ html_show_sourcelink = False
 
 def setup(app):
     app.connect("autodoc-process-docstring", without_links_to_scikit_learn)
+    # It only adds a folder of static files, but does not declare this.
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
 
 
 def without_links_to_scikit_learn(app, what, name, obj, options, lines):
