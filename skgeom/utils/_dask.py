@@ -50,9 +50,13 @@ def row_blocks(X, y, sample_weight=None):
     ValueError
         If the blocks of ``y`` or ``sample_weight`` do not match the blocks of X.
     """
+    return _blocks(_aligned_columns(X, y, sample_weight))
+
+
+def _blocks(columns):
+    """The blocks of aligned columns, as for :func:`row_blocks`."""
     import dask
 
-    columns = _aligned_columns(X, y, sample_weight)
     if any(map(_is_array, columns)):
         n_blocks = len(row_chunks(columns[0]))
         # Arrays are optimized together, so that they share the tasks that create their
@@ -104,7 +108,7 @@ def map_row_blocks(function, X, y, sample_weight=None, *shared):
         return _map_arrays(function, columns, shared)
     if not any(arrays) and not shared:  # which frames of Dask 2024 do not compute
         return _delayed(_map_frames(function, columns))
-    of_block, blocks = dask.delayed(function), row_blocks(*columns)
+    of_block, blocks = dask.delayed(function), _blocks(columns)
     return [of_block(number, *block, *shared) for number, block in enumerate(blocks)]
 
 

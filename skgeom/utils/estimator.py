@@ -84,10 +84,9 @@ class BaseEstimator(_BaseEstimator):
 
     def _validate_params(self):
         for name, value in self.get_params(deep=False).items():
-            constraints = {name: self._parameter_constraints[name]}
             with naming(name):  # a Fraction, for example, has no np.isnan
                 validate_parameter_constraints(
-                    constraints, {name: value}, type(self).__name__
+                    self._parameter_constraints, {name: value}, type(self).__name__
                 )
 
     def __getstate__(self):
