@@ -17,10 +17,14 @@ from unittest import mock
 
 import autograd.numpy as anp
 import numpy as np
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from benchmarks.common import load
+from benchmarks.suite import small_class
 from skgeom import (
     SQFA,
     AMAGauss,
@@ -46,6 +50,39 @@ def filters_of_digits():
 def independent_filters():
     filters = SQFA(3, random_state=0).fit(*load_iris(return_X_y=True)).components_
     return np.linalg.svd(filters, compute_uv=False)[-1]  # smallest singular value
+
+
+def filters_of_a_small_class():
+    """Mean accuracy over ten problems with classes of 500, 500 and 8 samples."""
+    found = []
+    for seed in range(10):
+        X, y, X_test, y_test = next(small_class(seed).parts())
+        sqfa = SQFA(2, distance="hellinger", random_state=0).fit(X, y)
+        classifier = GaussianClassifier(priors="uniform").fit(sqfa.transform(X), y)
+        found.append(classifier.score(sqfa.transform(X_test), y_test))
+    return np.mean(found)
+
+
+def unnecessary_scaling():
+    """Mean gain of accuracy by scaling with a warning, minus the gain without one."""
+    gains = {False: [0.0], True: [0.0]}
+    for load_table in (load_wine, load_breast_cancer, load_iris):
+        X, y = load_table(return_X_y=True)
+        for seed in range(8):
+            X_train, X_test, y_train, y_test = train_test_split(
+                X, y, train_size=12, stratify=y, random_state=seed
+            )
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                raw, scaled = (
+                    make_pipeline(*scaling, SQFA(random_state=0), GaussianClassifier())
+                    .fit(X_train, y_train)
+                    .score(X_test, y_test)
+                    for scaling in ([], [StandardScaler()])
+                )
+            warned = any("StandardScaler if" in str(w.message) for w in caught)
+            gains[warned].append(scaled - raw)
+    return np.mean(gains[True]) - np.mean(gains[False])
 
 
 def gaussian_of_mnist():
@@ -187,13 +224,11 @@ def wrong_warnings():
 
 AUTO, KERNEL = "_filters._auto.", "_kernel._held_out_errors."
 SMALL, KARCHER = "geometry._small_matrices.", "geometry._affine_invariant."
-GRIDS = [
-    (0.9, 0.1, 0.0),
-    (0.9, 0.6, 0.3, 0.1, 0.0),
-    (0.9, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0),
-]
+GRIDS = [(0.3,), (0.6, 0.3), (0.6, 0.3, 0.1), (0.9, 0.8, 0.6, 0.4, 0.2, 0.1)]
 CASES = [
-    ("_filters._linear_filters.SHRINKAGES", GRIDS, filters_of_digits),
+    (AUTO + "_SHRINKAGES", GRIDS, filters_of_digits),
+    (AUTO + "_SHRINKAGES", GRIDS, filters_of_a_small_class),
+    (AUTO + "_UNSCALED", [0.5, 0.99, 0.9999], unnecessary_scaling),
     (AUTO + "_STEP", [2.0, 4.0, 16.0], filters_of_digits),
     (AUTO + "_TOL", [1e-3, 1e-2, 1e-1], filters_of_digits),
     (AUTO + "_FIRST_ITERATIONS", [10, 30, 100], filters_of_digits),

@@ -12,7 +12,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
-    SHRINKAGES,
     Selection,
     check_regularization,
     class_intensities,
@@ -416,7 +415,7 @@ class BaseFilters(
             return select(
                 folds,
                 self._distance_objective,
-                SHRINKAGES if shrinks else (None,),
+                shrinks,
                 candidates if sigma2 == "auto" else (sigma2,),
                 self._n_filters,
                 self.constraint,

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._filters._auto import warn_if_uninformative
+from skgeom._filters._auto import warn_if_uninformative, warn_if_unscaled
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import optimize_filters
 from skgeom._filters.sqfa import SQFA
@@ -243,8 +243,9 @@ class AMAGauss(BaseFilters):
         ConvergenceWarning
             If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
-            If the filters are linearly dependent, or if held-out samples are not
-            classified better than by chance.
+            If the filters are linearly dependent, if held-out samples are not
+            classified better than by chance, or if one feature has more than 99 % of
+            the variance of all features.
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(
@@ -273,6 +274,7 @@ class AMAGauss(BaseFilters):
                 statistics, sigma2, space.samples, labels, factors[labels], self.priors
             )
         within, total = map(to_numpy, statistics.pooled_covariances())
+        warn_if_unscaled(selection, total, space)
         span_only = is_negligible(sigma2, within)
         if span_only:
             check_regular(statistics, statistics.covariances, total, self._n_filters)

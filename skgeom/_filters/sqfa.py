@@ -6,7 +6,11 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
-from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
+from skgeom._filters._auto import (
+    folds_of_summaries,
+    warn_if_uninformative,
+    warn_if_unscaled,
+)
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import (
     INITIALIZATIONS,
@@ -320,9 +324,10 @@ class SQFA(BaseFilters):
         ConvergenceWarning
             If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
-            If the filters are linearly dependent, if all class distances are zero, if a
-            class has a single sample and no variance, or if held-out samples are not
-            classified better than by chance.
+            If the filters are linearly dependent, if all class distances are zero, if
+            the covariance of a class with few samples is singular and not shrunk, if
+            held-out samples are not classified better than by chance, or if one feature
+            has more than 99 % of the variance of all features.
         """
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)
@@ -489,8 +494,10 @@ class SQFA(BaseFilters):
                 UserWarning,
             )
         else:
-            _warn_of_single_samples(statistics, classes)
+            if selection.shrinkage is None:
+                _warn_of_few_samples(statistics, classes.covariances)
             warn_if_uninformative(selection, len(statistics.classes))
+            warn_if_unscaled(selection, total, space)
         array_like = statistics.means if space.X is None else space.X
         report = self._reporter(space, array_like)
         filters, groups = optimize_filters(
@@ -743,17 +750,21 @@ def _coincide(classes, total):
     )
 
 
-def _warn_of_single_samples(statistics, classes):
-    xp = namespace(classes.covariances)
-    single = [
-        statistics.classes[k]
-        for k in np.flatnonzero(statistics.counts == 1)
-        if not xp.any(classes.covariances[k, ...])
-    ]
-    if single:
+def _warn_of_few_samples(statistics, covariances):
+    """Warn if the covariance of the smallest class is singular, but not of all classes.
+
+    The covariances are not shrunk.
+    """
+    counts, size = statistics.counts, covariances.shape[1]
+    k = counts.argmin()
+    if counts[k] > size or counts.max() <= size:
+        return
+    rank = np.linalg.matrix_rank(on_cpu(covariances[k, ...]))
+    if rank < size:
         warn_user(
-            f"Some classes have a single sample (number: {len(single)}, first: "
-            f"{single[0]}). Classes without variance are far from all other classes "
-            "and dominate the objective. Remove these classes, or add samples.",
+            f"The samples of class {statistics.classes[k]} (number: {counts[k]:g}) "
+            f"vary in {rank} of {size} directions, so the class seems far from all "
+            "other classes and dominates the objective. Use "
+            "covariance_estimator='auto', add samples, or remove the class.",
             UserWarning,
         )

