@@ -354,13 +354,13 @@ def warn_if_uninformative(selection, n_classes):
         )
 
 
-def warn_if_unscaled(selection, total, space):
-    """Warn if one feature has nearly the whole variance, unless sigma^2 is given."""
+def warn_if_unscaled(total, space):
+    """Warn if one feature has nearly the whole variance of all features."""
     variances = total.diagonal()
     if type(space) is not FeatureSpace:
         variances = np.square(space.lift(_root(total).T)).sum(axis=1)
     share = variances.max() / max(variances.sum(), np.finfo(float).tiny)
-    if selection.rule != "given" and len(variances) > 1 and share > _UNSCALED:
+    if len(variances) > 1 and share > _UNSCALED:
         warn_user(
             f"Feature {np.argmax(variances)} (counted from 0) has {100 * share:.1f} % "
             "of the variance of all features. The filters have unit norm, and the same "

@@ -245,7 +245,7 @@ class AMAGauss(BaseFilters):
         UserWarning
             If the filters are linearly dependent, if held-out samples are not
             classified better than by chance, or if one feature has more than 99 % of
-            the variance of all features.
+            the variance of all features and ``regularization`` is "auto".
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(
@@ -274,7 +274,8 @@ class AMAGauss(BaseFilters):
                 statistics, sigma2, space.samples, labels, factors[labels], self.priors
             )
         within, total = map(to_numpy, statistics.pooled_covariances())
-        warn_if_unscaled(selection, total, space)
+        if self._sigma2 == "auto":
+            warn_if_unscaled(total, space)
         span_only = is_negligible(sigma2, within)
         if span_only:
             check_regular(statistics, statistics.covariances, total, self._n_filters)

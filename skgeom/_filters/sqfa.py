@@ -327,7 +327,8 @@ class SQFA(BaseFilters):
             If the filters are linearly dependent, if all class distances are zero, if
             the covariance of a class with few samples is singular and not shrunk, if
             held-out samples are not classified better than by chance, or if one feature
-            has more than 99 % of the variance of all features.
+            has more than 99 % of the variance of all features and ``regularization`` is
+            "auto".
         """
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)
@@ -497,7 +498,8 @@ class SQFA(BaseFilters):
             if selection.shrinkage is None:
                 _warn_of_few_samples(statistics, classes.covariances)
             warn_if_uninformative(selection, len(statistics.classes))
-            warn_if_unscaled(selection, total, space)
+            if self._sigma2 == "auto":
+                warn_if_unscaled(total, space)
         array_like = statistics.means if space.X is None else space.X
         report = self._reporter(space, array_like)
         filters, groups = optimize_filters(
