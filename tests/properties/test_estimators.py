@@ -30,10 +30,8 @@ def check_choices(model, again, prop):
     # Rotations change the folds; other names change the order of the classes.
     unchanged = prop in (public.ORDER, public.NAMES, public.WEIGHTS)
     for name in CHOICES & set(dir(model)) if unchanged else ():
-        pair = [
-            np.sort(np.ravel(getattr(m, name)).astype(float)) for m in (model, again)
-        ]
-        assert_allclose(*pair, rtol=1e-6, atol=1e-12, err_msg=name)
+        pair = [np.ravel(getattr(m, name)).astype(float) for m in (model, again)]
+        assert_allclose(*map(np.sort, pair), rtol=1e-6, atol=1e-12, err_msg=name)
     for name, rtol in [("regularization_", 1e-6), ("objective_", 1e-4)]:
         assume(np.isclose(*(getattr(m, name, 1.0) for m in (model, again)), rtol=rtol))
 
