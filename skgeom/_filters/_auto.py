@@ -58,13 +58,15 @@ class Selection:
     """Selected shrinkage and sigma^2, the selection rule and all scores.
 
     ``shrinkage`` is None if it was not selected on held-out samples, and ``scores`` is
-    None without held-out samples. ``error`` is the standard error of the largest score.
+    None without held-out samples. ``best`` is the largest mean log posterior with equal
+    weights of the classes, and ``error`` is its standard error.
     """
 
     shrinkage: float | None
     regularization: float
     rule: str
     scores: dict | None = None
+    best: float = 0.0
     error: float = 0.0
 
 
@@ -122,10 +124,8 @@ class Fold:
     """Held-out samples, and class statistics of the remaining samples.
 
     Both have the coordinates of a subspace. ``shares`` are the weights of the held-out
-    samples in the mean over all folds. They are not balanced: the few samples of a
-    small class would determine the standard error, and nearly all candidates would be
-    within one standard error of the best one. ``noise`` is the covariance that is added
-    to the covariances of the classes.
+    samples in the mean over all folds. ``noise`` is the covariance that is added to the
+    covariances of the classes.
     """
 
     training: ClassStatistics
@@ -171,8 +171,7 @@ def folds_of_samples(
         out = numbers == number
         if not remaining_weights(statistics, labels, weights * out).all():
             numbers[out] = -1
-    shares = np.where(numbers >= 0, weights, 0)
-    shares = shares / max(shares.sum(), np.finfo(float).tiny)
+    shares = _shares(labels, np.where(numbers >= 0, weights, 0))
     within, total = map(to_numpy, statistics.pooled_covariances())
     coordinates = _coordinates(within, total, n_components, whiten)
     folds = []
@@ -242,8 +241,7 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
         labels.append(np.searchsorted(total.classes, own.classes).repeat(sizes))
         weights.append((own.counts / sizes).repeat(sizes))
     ends = np.cumsum([len(part) for part in labels])[:-1]
-    weights = np.concatenate(weights)
-    shares = np.split(weights / weights.sum(), ends)
+    shares = np.split(_shares(np.concatenate(labels), np.concatenate(weights)), ends)
     folds = []
     for number, part in enumerate(zip(features, labels, shares, strict=True)):
         remaining = [other for k, other in enumerate(parts) if k != number]
@@ -311,10 +309,10 @@ def select(folds, objective_of, shrinks, regularizations, n_components, constrai
     follow(path[:middle][::-1], chosen, filters[chosen])
     follow(path[middle + 1 :], chosen, filters[chosen])
     chosen = _most_regularized(path, posteriors, shares)
-    return _selection(chosen, posteriors, shares)
+    return _selection(chosen, posteriors, shares, folds)
 
 
-def _selection(chosen, posteriors, shares):
+def _selection(chosen, posteriors, shares, folds):
     shrinkages, regularizations = zip(*posteriors, strict=True)
     scores = {
         "shrinkage": np.array(shrinkages, dtype=float),  # None becomes NaN
@@ -322,16 +320,22 @@ def _selection(chosen, posteriors, shares):
         "mean_log_posterior": np.array([shares @ p for p in posteriors.values()]),
     }
     current_progress().end_stage()
-    best = max(posteriors.values(), key=lambda values: shares @ values)
-    error = standard_error(best, shares) if np.isfinite(best).all() else np.nan
-    return Selection(*chosen, "held-out log posterior", scores, error)
+    # With any weights but equal ones, the same probabilities for all samples could have
+    # a larger mean than equal probabilities.
+    labels = np.concatenate([fold.labels for fold in folds])
+    totals = np.bincount(labels, shares)
+    equal = shares / totals[labels] / np.count_nonzero(totals)
+    best = max(posteriors.values(), key=lambda values: equal @ values)
+    error = standard_error(best, equal) if np.isfinite(best).all() else np.nan
+    rule = "held-out log posterior"
+    return Selection(*chosen, rule, scores, float(equal @ best), error)
 
 
 def warn_if_uninformative(selection, n_classes):
     """Warn unless the best score exceeds chance level by more than a standard error."""
     if selection.scores is None:
         return
-    best = np.max(selection.scores["mean_log_posterior"])
+    best = selection.best
     if best == -np.inf:
         warn_user(
             "The class covariances of the training folds are singular for all "
@@ -360,13 +364,13 @@ def warn_if_unscaled(total, space):
     if type(space) is not FeatureSpace:
         variances = np.square(space.lift(_root(total).T)).sum(axis=1)
     share = variances.max() / max(variances.sum(), np.finfo(float).tiny)
-    if len(variances) > 1 and share > _UNSCALED:
+    if np.count_nonzero(variances) > 1 and share > _UNSCALED:
         warn_user(
             f"Feature {np.argmax(variances)} (counted from 0) has {100 * share:.1f} % "
             "of the variance of all features. The filters have unit norm, and the same "
             "regularization is added to the variance of each filter output, so the "
-            "units of the features matter. Use StandardScaler if the features have "
-            "different units, or set regularization=0, with which units do not matter.",
+            "units of the features matter. If the features have different units, "
+            "divide them by their standard deviations, as StandardScaler does.",
             UserWarning,
         )
 
@@ -516,6 +520,19 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     directions = np.linalg.solve(scatter, means.T)
     left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
     return left[:, sizes > 1e-10 * sizes[0]][:, :n_components]
+
+
+def _shares(labels, weights):
+    """Weights of samples in a mean over classes.
+
+    The weight of a class is the square root of its number of samples. With equal
+    weights, the samples of a small class would determine the standard error, and nearly
+    all candidates would be within one standard error of the best one. With weights in
+    proportion to the numbers, errors in a small class would hardly change the score.
+    """
+    totals = np.bincount(labels, weights)
+    shares = weights / np.sqrt(np.where(totals > 0, totals, 1))[labels]
+    return shares / max(shares.sum(), np.finfo(float).tiny)
 
 
 def _root(covariance):

@@ -325,7 +325,7 @@ class SQFA(BaseFilters):
             If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
             If the filters are linearly dependent, if all class distances are zero, if
-            the covariance of a class with few samples is singular and not shrunk, if
+            the covariance of the smallest class is singular and not shrunk, if
             held-out samples are not classified better than by chance, or if one feature
             has more than 99 % of the variance of all features and ``regularization`` is
             "auto".
@@ -495,11 +495,11 @@ class SQFA(BaseFilters):
                 UserWarning,
             )
         else:
-            if selection.shrinkage is None:
+            if selection.shrinkage is None and classes is objective.classes:
                 _warn_of_few_samples(statistics, classes.covariances)
             warn_if_uninformative(selection, len(statistics.classes))
             if self._sigma2 == "auto":
-                warn_if_unscaled(total, space)
+                warn_if_unscaled(on_cpu(statistics.pooled_covariances()[1]), space)
         array_like = statistics.means if space.X is None else space.X
         report = self._reporter(space, array_like)
         filters, groups = optimize_filters(
@@ -755,18 +755,20 @@ def _coincide(classes, total):
 def _warn_of_few_samples(statistics, covariances):
     """Warn if the covariance of the smallest class is singular, but not of all classes.
 
-    The covariances are not shrunk.
+    The covariances are not shrunk. If all classes have few samples, only a class
+    without any variance is a reason to warn.
     """
     counts, size = statistics.counts, covariances.shape[1]
     k = counts.argmin()
-    if counts[k] > size or counts.max() <= size:
-        return
-    rank = np.linalg.matrix_rank(on_cpu(covariances[k, ...]))
-    if rank < size:
+    rank = size
+    if counts[k] <= size:
+        rank = np.linalg.matrix_rank(on_cpu(covariances[k, ...]))
+    if rank < size and (rank == 0 or counts.max() > size):
         warn_user(
             f"The samples of class {statistics.classes[k]} (number: {counts[k]:g}) "
             f"vary in {rank} of {size} directions, so the class seems far from all "
-            "other classes and dominates the objective. Use "
-            "covariance_estimator='auto', add samples, or remove the class.",
+            "other classes and dominates the objective. Use fit with "
+            "covariance_estimator='auto', shrink the statistics with "
+            "ClassStatistics.shrunk, or add samples.",
             UserWarning,
         )
