@@ -48,7 +48,7 @@ _STEP = 4.0
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
 # Largest share of a single feature in the variance of all features without a warning.
 # It is 0.998 for wine, whose accuracy with 12 samples is 17 percentage points higher
-# after scaling, and 0.72 for breast cancer, with less than a point
+# after scaling, and 0.72 for breast cancer, where it is less than a point higher
 # (benchmarks/bench_constants.py).
 _UNSCALED = 0.99
 

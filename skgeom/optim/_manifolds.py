@@ -301,7 +301,6 @@ class RotationQuotient(Sphere):
 
     def __init__(self, *shape, metric):
         super().__init__(*shape)
-        self._last = np.nan, None, None  # a point, its filters and their scale
         if not isinstance(metric, np.ndarray):
             self._factor, self._inverse = metric.roots()
             return
@@ -322,24 +321,15 @@ class RotationQuotient(Sphere):
 
     def filters_of(self, point):
         """The filters F of a point; their norms may differ."""
-        filters, scale = self._filters_and_scale(point)
-        self._last = point.copy(), filters, scale
-        return filters.copy()
+        filters = self._inverse.T @ point
+        return np.sqrt(point.shape[1]) / np.linalg.norm(filters) * filters
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         """The gradient on the sphere, given the gradient with respect to filters."""
-        # The cost has computed the filters of this point, which takes as long as the
-        # product below.
-        last, filters, scale = self._last
-        if not np.array_equal(last, point):
-            filters, scale = self._filters_and_scale(point)
-        radial = np.vdot(filters, euclidean_gradient) / point.shape[1]
-        return scale * (self._inverse @ (euclidean_gradient - radial * filters))
-
-    def _filters_and_scale(self, point):
         filters = self._inverse.T @ point
         scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
-        return scale * filters, scale
+        radial = np.vdot(filters, euclidean_gradient) / np.vdot(filters, filters)
+        return scale * (self._inverse @ (euclidean_gradient - radial * filters))
 
 
 def filter_manifold(constraint, metric, *shape):

@@ -55,8 +55,8 @@ def test_many_irrelevant_features_of_large_variance(rng):
     X = rng.normal(size=(4000, 120))
     X[:, 20:] *= 30
     X[np.arange(4000), y] += 3
-    parts = X[:2000], y[:2000], X[2000:], y[2000:]
-    assert accuracy(SQFA(2, random_state=0), *parts) > 0.9
+    sqfa = SQFA(2, random_state=0)
+    assert accuracy(sqfa, X[:2000], y[:2000], X[2000:], y[2000:]) > 0.9
 
 
 @pytest.mark.filterwarnings("ignore:The filters do not separate")
@@ -165,6 +165,13 @@ def selected(sqfa):
     return sqfa.shrinkage_, sqfa.regularization_
 
 
+def test_a_class_of_one_sample_has_the_covariance_within_the_classes(rng):
+    X, y = gaussians(rng, 401, 3, 2)
+    y[0] = 2
+    sqfa = SQFA(2, regularization=1e-6, random_state=0).fit(X, y)
+    assert np.linalg.eigvalsh(sqfa.statistics_.covariances[2])[0] > 0.01
+
+
 @pytest.mark.parametrize("n_orders", first_ones([1, 20], 1))
 def test_order_of_samples(n_orders):
     X, y = load_digits(return_X_y=True)
@@ -230,11 +237,8 @@ def test_summaries_of_folds(rng):
     sqfa = SQFA(2, random_state=0).fit_statistics(parts)
     assert sqfa.selection_rule_ == "held-out log posterior"
     expected = SQFA(2, random_state=0).fit(X, y)
-    assert_allclose(
-        sqfa.selection_scores_["mean_log_posterior"].max(),
-        expected.selection_scores_["mean_log_posterior"].max(),
-        atol=0.1,
-    )
+    both = sqfa.selection_scores_, expected.selection_scores_
+    assert_allclose(*(scores["mean_log_posterior"].max() for scores in both), atol=0.1)
     assert sqfa.objective_ == pytest.approx(expected.objective_, rel=0.05)
     small = ClassStatistics.from_data(X[:3], [0, 1, 2], sample_weight=[0.1] * 3)
     parts += small, small.of_classes([])
@@ -244,8 +248,7 @@ def test_summaries_of_folds(rng):
 
 def test_a_class_in_one_summary_only(rng):
     X, y = gaussians(rng, 300, 4, 3)
-    parts = [ClassStatistics.from_data(X[y < 2], y[y < 2])]
-    parts.append(ClassStatistics.from_data(X, y))
+    parts = [ClassStatistics.from_data(X[y < k], y[y < k]) for k in (2, 3)]
     with pytest.raises(ValueError, match="Class 2 has samples in one fold only"):
         SQFA(2).fit_statistics(parts)
     with pytest.raises(ValueError, match="with 1 elements"):
@@ -267,11 +270,9 @@ def test_equal_samples_of_each_class_have_the_total_noise(offset, rng):
 
 
 def test_data_without_variance():
-    X = np.zeros((20, 3))
     with pytest.warns(UserWarning, match="All class distances are zero"):
-        sqfa = SQFA(1).fit(X, np.repeat([0, 1], 10))
-    assert sqfa.regularization_ == 1
-    assert sqfa.objective_ == 0
+        sqfa = SQFA(1).fit(np.zeros((20, 3)), np.repeat([0, 1], 10))
+    assert (sqfa.regularization_, sqfa.objective_) == (1, 0)
 
 
 @pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])
