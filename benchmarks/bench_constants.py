@@ -24,8 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.common import load
-from benchmarks.suite import small_class
+from benchmarks.suite import bci, log_vectors, rare_flag, small_class, ssvep
 from skgeom import (
+    PLRSQ,
+    RSLVQ,
     SQFA,
     AMAGauss,
     ClassStatistics,
@@ -85,6 +87,35 @@ def unnecessary_scaling():
             )
             gains[warned].append(scaled - raw)
     return np.mean(gains[True]) - np.mean(gains[False])
+
+
+def prototypes_of_rare_classes():
+    """Mean accuracy of PLRSQ on SSVEP, subjects 7 to 12, with three rare classes."""
+    parts = ssvep(range(7, 13), largest=True).parts()
+    return np.mean([PLRSQ().fit(*part[:2]).score(*part[2:]) for part in parts])
+
+
+def prototypes_of_logarithms():
+    """Mean accuracy of RSLVQ on parts of BCI IV 2a, subject 1."""
+    X, y, X_test, y_test = next(bci(1).parts())
+    X, X_test, found = log_vectors(X), log_vectors(X_test), []
+    for seed in range(10):
+        part, _, labels, _ = train_test_split(
+            X, y, train_size=0.8, stratify=y, random_state=seed
+        )
+        found.append(RSLVQ(random_state=seed).fit(part, labels).score(X_test, y_test))
+    return np.mean(found)
+
+
+def discriminants_of_a_rare_flag():
+    """Mean accuracy on wine and a flag that is set in 1 % of the samples."""
+    found = []
+    for X, y, X_test, y_test in (
+        part for k in range(10) for part in rare_flag(k).parts()
+    ):
+        model = make_pipeline(StandardScaler(), KernelDiscriminantAnalysis())
+        found.append(model.fit(X, y).score(X_test, y_test))
+    return np.mean(found)
 
 
 def gaussian_of_mnist():
@@ -225,6 +256,8 @@ def wrong_warnings():
 
 
 AUTO, KERNEL = "_filters._auto.", "_kernel._held_out_errors."
+TRAINING = "_prototypes._training."
+WEIGHTS = [np.logspace(top, -4, 3 * (top + 4) + 1) for top in (-1, 0)]
 SMALL, KARCHER = "geometry._small_matrices.", "geometry._affine_invariant."
 GRIDS = [(0.3,), (0.6, 0.3), (0.6, 0.3, 0.1), (0.9, 0.8, 0.6, 0.4, 0.2, 0.1)]
 CASES = [
@@ -260,6 +293,10 @@ CASES = [
     ("optim._batches._STEPS_PER_ROUND", [5, 20, 80], batches_of_digits),
     ("optim._batches._LEAST_FALL", [0.0, 1e-4, 1e-2], batches_of_digits),
     ("optim._batches._MAX_HALVINGS", [4, 8, 12], batches_of_digits),
+    (TRAINING + "_WEIGHTS", WEIGHTS, prototypes_of_rare_classes),
+    (TRAINING + "STANDARD_ERRORS", [1, 2, 3], prototypes_of_rare_classes),
+    (TRAINING + "STANDARD_ERRORS", [1, 2, 3], prototypes_of_logarithms),
+    (KERNEL + "STANDARD_ERRORS", [1, 2, 3], discriminants_of_a_rare_flag),
     ("_region_covariance._DEPENDENT", [0, 1e-13, 1e-3], dependent_features),
     ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.05, 0.3], wrong_warnings),
     ("_kernel._kernels._CHECKED_ROWS", [20, 200, 900], wrong_warnings),

@@ -9,7 +9,7 @@ from skgeom._held_out import (
     in_distinct_samples,
     sample_rows,
     training_statistics,
-    within_one_standard_error,
+    within_standard_error,
 )
 from skgeom._statistics import closed_form_shrinkage
 from skgeom.utils.array_api import take, to_numpy
@@ -107,7 +107,7 @@ class HeldOutSamples:
         weights = weights / weights.sum()
         scores = _scores(densities, labels, np.log(priors), weights)
         finite = np.nan_to_num(scores, nan=-np.inf)
-        number = within_one_standard_error(finite.T[::-1], weights)
+        number = within_standard_error(finite.T[::-1], weights)
         of_candidates = {
             "prior_samples": PRIOR_SAMPLES.copy(),
             "brier_score": 1 - weights @ scores,

@@ -26,7 +26,7 @@ from skgeom._held_out import (
     remaining_weights,
     standard_error,
     training_statistics,
-    within_one_standard_error,
+    within_standard_error,
 )
 from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim import StartError, filter_manifold, minimize
@@ -448,7 +448,7 @@ def _most_regularized(candidates, posteriors, shares):
     """The most regularized candidate within one standard error of the best one."""
     candidates = [candidate for candidate in candidates if candidate in posteriors]
     scores = [posteriors[candidate] for candidate in candidates]
-    return candidates[within_one_standard_error(scores, shares)]
+    return candidates[within_standard_error(scores, shares)]
 
 
 def _shrinkages(folds):

@@ -76,9 +76,9 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
 
         ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"`` with the metrics ``"riemann"``
         and ``"logdet"``, for which cross-validation would be slow, ``"auto"`` is 0.03.
-        For all other metrics, cross-validation with five folds selects one of 13 values
-        from 1e-4 to 1, by the mean log probability of held-out samples with equal class
-        weights. The largest value within one standard error of the best value is
+        For all other metrics, cross-validation with five folds selects one of 10 values
+        from 1e-4 to 0.1, by the mean log probability of held-out samples with equal
+        class weights. The largest value within two standard errors of the best value is
         selected, where the standard error is computed from paired differences. To save
         more than half of the time, all folds use the mean of ``"tangent"`` and the
         covariance of ``"mahalanobis"`` that are computed from all samples.

@@ -55,10 +55,10 @@ class RSLVQ(LikelihoodClassifier):
         value 0 yields the cost of [1]_ and [2]_.
 
         ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"``, cross-validation with five folds
-        selects one of 13 values from 1e-4 to 1, by the mean log probability of held-out
-        samples with equal class weights. The largest value within one standard error of
-        the best value is selected, where the standard error is computed from paired
-        differences.
+        selects one of 10 values from 1e-4 to 0.1, by the mean log probability of
+        held-out samples with equal class weights. The largest value within two standard
+        errors of the best value is selected, where the standard error is computed from
+        paired differences.
     {priors}
     {class_weight}
     {init}

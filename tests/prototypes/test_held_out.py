@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._held_out import held_out_folds
 
-WEIGHTS = np.logspace(0, -4, 13)
+WEIGHTS = np.logspace(-1, -4, 10)
 
 
 def samples(distance, *, per_class=(20, 15, 10), size=4, seed=0):
@@ -44,7 +44,7 @@ def scores_of(model, X, y, weight):
 @pytest.mark.parametrize(
     "distance", [1.0, pytest.param(4.0, marks=pytest.mark.exhaustive)]
 )
-def test_the_weight_is_the_largest_within_one_standard_error(distance):
+def test_the_weight_is_the_largest_within_two_standard_errors(distance):
     X, y = samples(distance)
     model = RSLVQ(tol=1e-7, max_iter=500).fit(X, y)
     tried = list(model.representability_scores_)
@@ -59,13 +59,13 @@ def test_the_weight_is_the_largest_within_one_standard_error(distance):
     losses = scores[means.argmax()] - scores
     deviations = losses - (losses @ shares)[:, None]
     errors = np.sqrt(((shares * deviations) ** 2).sum(axis=1))
-    expected = tried[np.argmax(losses @ shares <= errors)]
+    expected = tried[np.argmax(losses @ shares <= 2 * errors)]
     assert_allclose(model.representability_, expected)
 
 
 def test_classes_that_are_far_apart_are_let_loose():
     overlapping, apart = (RSLVQ().fit(*samples(d)) for d in (0.1, 4.0))
-    assert overlapping.representability_ > 0.1 > 0.01 > apart.representability_
+    assert overlapping.representability_ == 0.1 > 0.01 > apart.representability_
 
 
 def test_a_given_weight_equals_the_selected_one(spd):
