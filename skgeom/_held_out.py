@@ -31,10 +31,6 @@ _KEYS = 64
 # 38 % of the classes without samples would keep some weight
 # (benchmarks/bench_constants.py).
 _ROUNDING = 1e-9
-# A loss of less than this number of standard errors is not significant. With 1, the
-# accuracy of RSLVQ on BCI IV 2a, subject 1, is 0.6 percentage points lower, and the
-# accuracy of PLRSQ on SSVEP with rare classes 0.4 (`bench_constants.py`).
-STANDARD_ERRORS = 2
 # Least number of expected errors among the held-out samples: new samples can be
 # misclassified even if no held-out sample is (log-loss of iris and wine in
 # `bench_kernel_discriminant.py auto`).

@@ -15,7 +15,7 @@ are multiplied by the square roots of the sample weights.
 
 import numpy as np
 
-from skgeom._held_out import STANDARD_ERRORS, fit_temperature
+from skgeom._held_out import fit_temperature
 
 _EPS = np.finfo(np.float64).eps
 # Relative tolerance of leave-one-out errors. With a smaller tolerance, the selected
@@ -125,7 +125,7 @@ def fewest_parameters(errors, n_parameters):
     """Index of the candidate with the fewest parameters and nearly the smallest error.
 
     The error of this candidate exceeds the smallest error by at most 1 %, or by at most
-    two standard errors of the paired differences between the groups.
+    one standard error of the paired differences between the groups.
 
     Parameters
     ----------
@@ -141,8 +141,7 @@ def fewest_parameters(errors, n_parameters):
     totals = errors.sum(axis=1)
     best = totals.argmin()
     standard_errors = np.sqrt(errors.shape[1]) * (errors - errors[best]).std(axis=1)
-    significant = STANDARD_ERRORS * standard_errors
-    allowed = np.maximum(significant, _PRECISION * totals[best])
+    allowed = np.maximum(standard_errors, _PRECISION * totals[best])
     eligible = np.flatnonzero(totals - totals[best] <= allowed)
     return int(eligible[n_parameters[eligible].argmin()])
 

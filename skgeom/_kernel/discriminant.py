@@ -172,7 +172,7 @@ class KernelDiscriminantAnalysis(
         ``"auto"`` selects one of 25 values between 1e-8 and 1 (between 1e-12 and 1 for
         ``penalty="identity"``) by the squared leave-one-out errors of kernel ridge
         regression onto the class indicators. Of all candidates of ``gamma`` and
-        ``regularization`` whose error is within two standard errors or 1 % of the
+        ``regularization`` whose error is within one standard error or 1 % of the
         smallest error, the candidate with the fewest effective parameters is selected.
         The errors are computed on a subsample of about 500 samples, in which each class
         has at least two samples if it has two distinct samples.

@@ -78,7 +78,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         and ``"logdet"``, for which cross-validation would be slow, ``"auto"`` is 0.03.
         For all other metrics, cross-validation with five folds selects one of 10 values
         from 1e-4 to 0.1, by the mean log probability of held-out samples with equal
-        class weights. The largest value within two standard errors of the best value is
+        class weights. The largest value within 1.5 standard errors of the best value is
         selected, where the standard error is computed from paired differences. To save
         more than half of the time, all folds use the mean of ``"tangent"`` and the
         covariance of ``"mahalanobis"`` that are computed from all samples.

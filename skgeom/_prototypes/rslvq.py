@@ -56,7 +56,7 @@ class RSLVQ(LikelihoodClassifier):
 
         ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"``, cross-validation with five folds
         selects one of 10 values from 1e-4 to 0.1, by the mean log probability of
-        held-out samples with equal class weights. The largest value within two standard
+        held-out samples with equal class weights. The largest value within 1.5 standard
         errors of the best value is selected, where the standard error is computed from
         paired differences.
     {priors}
