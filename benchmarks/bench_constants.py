@@ -24,10 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.common import load
-from benchmarks.suite import bci, log_vectors, small_class, ssvep
+from benchmarks.papers._data import eth80
+from benchmarks.suite import small_class, ssvep, unequal_spd
 from skgeom import (
     PLRSQ,
-    RSLVQ,
     SQFA,
     AMAGauss,
     ClassStatistics,
@@ -65,6 +65,21 @@ def filters_of_a_small_class():
     return np.mean(found)
 
 
+def filters_of_a_rare_class():
+    """Mean balanced accuracy over ten problems with classes of 2,000 and 20 samples."""
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        y = np.repeat([0, 1, 0, 1], [2000, 20, 1000, 1000])
+        X = rng.normal(size=(4020, 30)) * np.linspace(1, 3, 30)
+        X += np.outer(y, np.arange(30) < 3)
+        sqfa = SQFA(2, distance="hellinger", random_state=0).fit(X[:2020], y[:2020])
+        classifier = GaussianClassifier(priors="uniform")
+        classifier.fit(sqfa.transform(X[:2020]), y[:2020])
+        found.append(classifier.score(sqfa.transform(X[2020:]), y[2020:]))
+    return np.mean(found)
+
+
 def unnecessary_scaling():
     """Mean gain of accuracy by scaling with a warning, minus the gain without one."""
     gains = {False: [0.0], True: [0.0]}
@@ -95,16 +110,18 @@ def prototypes_of_rare_classes():
     return np.mean([PLRSQ().fit(*part[:2]).score(*part[2:]) for part in parts])
 
 
-def prototypes_of_logarithms():
-    """Mean accuracy of RSLVQ on parts of BCI IV 2a, subject 1."""
-    X, y, X_test, y_test = next(bci(1).parts())
-    X, X_test, found = log_vectors(X), log_vectors(X_test), []
-    for seed in range(10):
-        part, _, labels, _ = train_test_split(
-            X, y, train_size=0.8, stratify=y, random_state=seed
-        )
-        found.append(RSLVQ(random_state=seed).fit(part, labels).score(X_test, y_test))
-    return np.mean(found)
+def prototypes_of_two_classes():
+    """Mean accuracy of PLRSQ on ten problems with 100 and 20 matrices."""
+    problems = (next(unequal_spd(seed).parts()) for seed in range(10))
+    return np.mean([PLRSQ().fit(*part[:2]).score(*part[2:]) for part in problems])
+
+
+def prototypes_of_images():
+    """Mean accuracy of PLRSQ on six categories of ETH-80, over 20 splits."""
+    splits = (eth80(6, seed) for seed in range(20))
+    return np.mean(
+        [PLRSQ(6, random_state=0).fit(*part[:2]).score(*part[2:]) for part in splits]
+    )
 
 
 def gaussian_of_mnist():
@@ -252,6 +269,8 @@ GRIDS = [(0.3,), (0.6, 0.3), (0.6, 0.3, 0.1), (0.9, 0.8, 0.6, 0.4, 0.2, 0.1)]
 CASES = [
     (AUTO + "_SHRINKAGES", GRIDS, filters_of_digits),
     (AUTO + "_SHRINKAGES", GRIDS, filters_of_a_small_class),
+    (AUTO + "_POWER", [0, 0.5, 1], filters_of_a_small_class),
+    (AUTO + "_POWER", [0, 0.5, 1], filters_of_a_rare_class),
     (AUTO + "_UNSCALED", [0.5, 0.99, 0.9999], unnecessary_scaling),
     (AUTO + "_STEP", [2.0, 4.0, 16.0], filters_of_digits),
     (AUTO + "_TOL", [1e-3, 1e-2, 1e-1], filters_of_digits),
@@ -283,8 +302,8 @@ CASES = [
     ("optim._batches._LEAST_FALL", [0.0, 1e-4, 1e-2], batches_of_digits),
     ("optim._batches._MAX_HALVINGS", [4, 8, 12], batches_of_digits),
     (TRAINING + "_WEIGHTS", WEIGHTS, prototypes_of_rare_classes),
-    (TRAINING + "_STANDARD_ERRORS", [1, 1.5, 2], prototypes_of_rare_classes),
-    (TRAINING + "_STANDARD_ERRORS", [1, 1.5, 2], prototypes_of_logarithms),
+    (TRAINING + "_STANDARD_ERRORS", [1, 1.5, 2], prototypes_of_two_classes),
+    (TRAINING + "_STANDARD_ERRORS", [1, 1.5, 2], prototypes_of_images),
     ("_region_covariance._DEPENDENT", [0, 1e-13, 1e-3], dependent_features),
     ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.05, 0.3], wrong_warnings),
     ("_kernel._kernels._CHECKED_ROWS", [20, 200, 900], wrong_warnings),

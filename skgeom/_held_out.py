@@ -294,6 +294,18 @@ def _smallest(keys, X, y, sample_weight):
     return keys[rows], X[rows], y[rows], weights
 
 
+def class_shares(labels, weights, power=0):
+    """Weights of samples in a mean over classes; they sum to one.
+
+    The weight of a class is the sum of the weights of its samples to the power
+    ``power``, so all classes have equal weights by default.
+    """
+    totals = np.bincount(labels, weights)
+    factors = np.where(totals > 0, totals, 1) ** (power - 1)
+    shares = weights * factors[labels]
+    return shares / max(shares.sum(), np.finfo(float).tiny)
+
+
 def within_standard_error(scores, weights, n_errors=1):
     """The first candidate whose loss is within ``n_errors`` standard errors.
 

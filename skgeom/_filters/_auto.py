@@ -20,6 +20,7 @@ from skgeom._filters._optimization import (
 )
 from skgeom._held_out import (
     MOST_SAMPLES,
+    class_shares,
     distinct_rows,
     held_out_folds,
     in_distinct_samples,
@@ -46,6 +47,12 @@ _STEP = 4.0
 # times or a tenth of the tolerance, and with fewer or more iterations
 # (benchmarks/bench_constants.py).
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
+# The weight of a class in the score is this power of its number of samples. With equal
+# weights (0), the samples of a small class would determine the standard error, and
+# nearly all candidates would be within one standard error of the best one. With weights
+# in proportion to the numbers (1), errors in a small class would hardly change the
+# score (benchmarks/bench_constants.py).
+_POWER = 0.5
 # Largest share of a single feature in the variance of all features without a warning.
 # It is 0.998 for wine, whose accuracy with 12 samples is 17 percentage points higher
 # after scaling, and 0.72 for breast cancer, where it is less than a point higher
@@ -171,7 +178,8 @@ def folds_of_samples(
         out = numbers == number
         if not remaining_weights(statistics, labels, weights * out).all():
             numbers[out] = -1
-    shares = _shares(labels, np.where(numbers >= 0, weights, 0))
+    weights_of_folds = np.where(numbers >= 0, weights, 0)
+    shares = class_shares(labels, weights_of_folds, power=_POWER)
     within, total = map(to_numpy, statistics.pooled_covariances())
     coordinates = _coordinates(within, total, n_components, whiten)
     folds = []
@@ -241,7 +249,8 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
         labels.append(np.searchsorted(total.classes, own.classes).repeat(sizes))
         weights.append((own.counts / sizes).repeat(sizes))
     ends = np.cumsum([len(part) for part in labels])[:-1]
-    shares = np.split(_shares(np.concatenate(labels), np.concatenate(weights)), ends)
+    shares = class_shares(*map(np.concatenate, (labels, weights)), power=_POWER)
+    shares = np.split(shares, ends)
     folds = []
     for number, part in enumerate(zip(features, labels, shares, strict=True)):
         remaining = [other for k, other in enumerate(parts) if k != number]
@@ -323,8 +332,7 @@ def _selection(chosen, posteriors, shares, folds):
     # With any weights but equal ones, the same probabilities for all samples could have
     # a larger mean than equal probabilities.
     labels = np.concatenate([fold.labels for fold in folds])
-    totals = np.bincount(labels, shares)
-    equal = shares / totals[labels] / np.count_nonzero(totals)
+    equal = class_shares(labels, shares)
     best = max(posteriors.values(), key=lambda values: equal @ values)
     error = standard_error(best, equal) if np.isfinite(best).all() else np.nan
     rule = "held-out log posterior"
@@ -520,19 +528,6 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     directions = np.linalg.solve(scatter, means.T)
     left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
     return left[:, sizes > 1e-10 * sizes[0]][:, :n_components]
-
-
-def _shares(labels, weights):
-    """Weights of samples in a mean over classes.
-
-    The weight of a class is the square root of its number of samples. With equal
-    weights, the samples of a small class would determine the standard error, and nearly
-    all candidates would be within one standard error of the best one. With weights in
-    proportion to the numbers, errors in a small class would hardly change the score.
-    """
-    totals = np.bincount(labels, weights)
-    shares = weights / np.sqrt(np.where(totals > 0, totals, 1))[labels]
-    return shares / max(shares.sum(), np.finfo(float).tiny)
 
 
 def _root(covariance):

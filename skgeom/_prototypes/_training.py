@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from skgeom._held_out import (
+    class_shares,
     fit_temperature,
     held_out_folds,
     within_standard_error,
@@ -674,11 +675,12 @@ def bounded(coefficients):
 # Candidates of representability. With 0.1, prototypes are close to the class means;
 # with 1e-4, close to the maximum of the likelihood. Larger candidates are sometimes
 # selected by chance: with few samples of three classes of SSVEP, the accuracy with
-# candidates up to 1 is 6 percentage points lower (`bench_constants.py`).
+# candidates up to 1 is 5 percentage points lower (`bench_constants.py`).
 _WEIGHTS = np.logspace(-1, -4, 10)
-# Number of standard errors of the selection rule. With 1, the accuracy of PLRSQ on
-# `unequal_spd` of `benchmarks/suite.py` is 0.5 percentage points lower; with 2, the
-# accuracy of PLRSQ with six prototypes on ETH-80 is 0.5 percentage points lower.
+# Number of standard errors of the selection rule. With 1, the accuracy on matrices of
+# two classes, with 100 and 20 samples, is 0.2 percentage points lower; with 2, the
+# accuracy of six prototypes on ETH-80 is 0.8 percentage points lower
+# (`bench_constants.py`).
 _STANDARD_ERRORS = 1.5
 # Largest number of samples for the selection of representability, which bounds its time
 # for large data, see `bench_growth.py`.
@@ -728,9 +730,8 @@ def select_representability(training, make_loss, scale, **limits):
     ]
     if not parts:
         return weights[0], {}
-    y, shares = to_numpy(sample.y), np.where(folds < 0, 0, to_numpy(sample.weights))
-    sums = np.bincount(y, shares)
-    shares = shares / (np.count_nonzero(sums) * np.where(sums > 0, sums, 1)[y])
+    held_out_weights = np.where(folds < 0, 0, to_numpy(sample.weights))
+    shares = class_shares(to_numpy(sample.y), held_out_weights)
     points = [to_numpy(training.prototypes)] * len(parts)
     scores, means = [], {}
     for weight in weights:
