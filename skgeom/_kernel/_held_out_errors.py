@@ -14,8 +14,9 @@ are multiplied by the square roots of the sample weights.
 """
 
 import numpy as np
+from scipy.special import log_softmax
 
-from skgeom._held_out import fit_temperature
+from skgeom._held_out import fit_temperature, within_standard_error
 
 _EPS = np.finfo(np.float64).eps
 # Relative tolerance of leave-one-out errors. With a smaller tolerance, the selected
@@ -146,6 +147,26 @@ def fewest_parameters(errors, n_parameters):
     return int(eligible[n_parameters[eligible].argmin()])
 
 
+def best_kernel(log_posteriors, groups, weights):
+    """The first candidate whose log-loss is within one standard error of the smallest.
+
+    Parameters
+    ----------
+    log_posteriors : sequence of ndarray of shape (n_samples,)
+        For each candidate, the log posteriors of the classes of the held-out samples.
+    groups, weights : ndarray of shape (n_samples,)
+        Encoded groups of the samples, and weights that sum to one.
+
+    Returns
+    -------
+    int
+    """
+    _, groups = np.unique(groups, return_inverse=True)
+    totals = np.bincount(groups, weights)
+    means = [np.bincount(groups, weights * each) / totals for each in log_posteriors]
+    return within_standard_error(means, totals)
+
+
 def held_out_components(components, samples, complement, found, criterion):
     """Leave-one-group-out components of the training samples.
 
@@ -218,6 +239,8 @@ def calibrate(components, held_out, codes, weights, means, priors):
     -------
     decision_means : ndarray of shape (n_classes, n_components)
     temperature : float
+    log_posteriors : ndarray of shape (n_samples,)
+        Calibrated log posteriors of the classes of the held-out samples.
     """
     sums = np.bincount(codes, weights, minlength=len(priors))
     members = np.eye(len(priors))[codes] * weights[:, None]
@@ -233,7 +256,10 @@ def calibrate(components, held_out, codes, weights, means, priors):
     )
     if errors_of_shrunk - errors <= _LOST_ACCURACY * weights.sum():
         means = shrunk
-    return means, fit_temperature(_scores(held_out, means, priors), codes, weights)
+    scores = _scores(held_out, means, priors)
+    temperature = fit_temperature(scores, codes, weights)
+    log_posteriors = log_softmax(scores / temperature, axis=1)
+    return means, temperature, log_posteriors[np.arange(len(codes)), codes]
 
 
 def _scores(components, means, priors):

@@ -103,9 +103,12 @@ class Discriminants(NamedTuple):
     offset: np.ndarray
     means: np.ndarray  # of the classes, (n_classes, n_components)
     penalty: float  # lambda for sample weights that sum to one
+    components: np.ndarray | None  # of the training samples; None with landmarks
 
 
-def discriminants_of(system, ratios, coefficients, offset, means, penalty):
+def discriminants_of(
+    system, ratios, coefficients, offset, means, penalty, components=None
+):
     """Discriminants of a system, for the kernel before scaling, and with fixed signs.
 
     ``means`` are the class means of the centered components. In each component, the
@@ -116,8 +119,10 @@ def discriminants_of(system, ratios, coefficients, offset, means, penalty):
     if system.identity:
         penalty *= system.kernel_max
     sign = signs(means.T)
+    if components is not None:
+        components = components * sign
     return Discriminants(
-        ratios, coefficients * sign, offset * sign, means * sign, penalty
+        ratios, coefficients * sign, offset * sign, means * sign, penalty, components
     )
 
 
@@ -381,4 +386,7 @@ class KernelSystem:
         # Apply the centering factor (I - w 1^T) to the coefficients.
         coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
         offset = self.kernel_mean @ coefficients
-        return discriminants_of(self, ratios, coefficients, offset, means, penalty)
+        components = scores / self.root_weights[:, None]
+        return discriminants_of(
+            self, ratios, coefficients, offset, means, penalty, components
+        )

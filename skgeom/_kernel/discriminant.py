@@ -17,6 +17,7 @@ from sklearn.utils import (
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._kernel._held_out_errors import (
+    best_kernel,
     calibrate,
     classes_remain,
     fewest_parameters,
@@ -151,10 +152,11 @@ class KernelDiscriminantAnalysis(
     gamma : float, "auto", "scale" or None, default="auto"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
-        selects ``"scale"`` times 1/64, 1/16, 1/4, 1, 4 or 16, together with
-        ``regularization``. With ``regularization=0``, ``"auto"`` is ``"scale"``. None
-        is the default of the kernel, which is 1 for "chi2" and ``1 / n_features`` for
-        all other kernels.
+        selects ``"scale"`` times 1/64, 1/16, 1/4, 1, 4 or 16: the smallest value whose
+        leave-one-out log-loss, with its value of ``regularization`` and calibrated
+        probabilities, is within one standard error of the smallest log-loss. With
+        ``regularization=0``, ``"auto"`` is ``"scale"``. None is the default of the
+        kernel, which is 1 for "chi2" and ``1 / n_features`` for all other kernels.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -171,11 +173,11 @@ class KernelDiscriminantAnalysis(
 
         ``"auto"`` selects one of 25 values between 1e-8 and 1 (between 1e-12 and 1 for
         ``penalty="identity"``) by the squared leave-one-out errors of kernel ridge
-        regression onto the class indicators. Of all candidates of ``gamma`` and
-        ``regularization`` whose error is within one standard error or 1 % of the
-        smallest error, the candidate with the fewest effective parameters is selected.
-        The errors are computed on a subsample of about 500 samples, in which each class
-        has at least two samples if it has two distinct samples.
+        regression onto the class indicators. Of all values whose error is within one
+        standard error or 1 % of the smallest error, the value with the fewest effective
+        parameters is selected, for each candidate of ``gamma``. The errors are computed
+        on a subsample of about 500 samples, in which each class has at least two
+        samples if it has two distinct samples.
 
         With 0, the solver must be ``"eigen"``, which ``"auto"`` selects for up to
         10,000 samples, and :math:`S_w` must be nonsingular. The largest allowed value
@@ -250,8 +252,10 @@ class KernelDiscriminantAnalysis(
     selection_results_ : dict or None
         Arrays with one entry for each candidate of the selection: ``"gamma"`` (None if
         the kernel has no ``gamma``); ``"regularization"``; ``"error"``, the weighted
-        sum of the squared leave-one-out errors; and ``"n_parameters"``, the number of
-        effective parameters. None if nothing was selected.
+        sum of the squared leave-one-out errors; ``"n_parameters"``, the number of
+        effective parameters; and ``"log_loss"``, the leave-one-out log-loss of the
+        candidate of ``gamma`` with its best ``regularization``. None if nothing was
+        selected.
     lambda_ : float
         The penalty :math:`\lambda` in the ratio above, in which the scatter matrices
         are sums over the samples.
@@ -463,7 +467,7 @@ class KernelDiscriminantAnalysis(
         # the computation.
         with one_blas_thread(len(data.codes) <= _MAX_HELD_OUT):
             # Select.
-            kernel, self.regularization_ = self._select(kernel, data, summary)
+            kernel, self.regularization_ = self._select(kernel, data, summary, n_components)
 
             # Solve.
             system, points = self._system(kernel, data)
@@ -477,7 +481,10 @@ class KernelDiscriminantAnalysis(
         self._set_discriminants(kernel, found, points, data)
         move_attributes(self, X)
         if calibrated:
-            self._calibrate(data, points, complement, found)
+            components = self._last_components(found, data, points)
+            means, temperature, _ = self._calibrate(found, components, data, complement)
+            self.decision_means_ = like(means, self.means_)
+            self.temperature_ = temperature
         if kernel.precomputed:
             self._set_all_coefficients(data, points)
         if self.verbose:
@@ -616,7 +623,7 @@ class KernelDiscriminantAnalysis(
         """Whether gamma is selected; without regularization, gamma is "scale"."""
         return kernel.uses_gamma and self.gamma == "auto" and self.regularization != 0
 
-    def _select(self, kernel, data, summary):
+    def _select(self, kernel, data, summary, n_components):
         """Select gamma and the regularization; returns the kernel with its gamma."""
         rows, self.selection_results_ = data.selection, None
         gammas = [self.gamma]
@@ -641,20 +648,33 @@ class KernelDiscriminantAnalysis(
         if len(kernels) == len(values) == 1:
             return kernels[0], float(values[0])
         part, errors, n_parameters = data.part(rows, kernel.precomputed), [], []
+        remain = classes_remain(
+            part.codes, part.groups, part.weights, part.class_weights
+        )
+        indices, log_posteriors = [], []
         with one_blas_thread():
             for each in kernels:
                 system = self._kernel_system(each, part, as_numpy=True)
+                compared = _comparable_groups(part.groups, remain)
                 of_kernel = system.held_out_errors(values / ratio, part.groups)
-                errors.extend(of_kernel[0])
-                n_parameters.extend(of_kernel[1])
-        errors = np.array(errors)[:, _comparable_groups(part)]
-        best = fewest_parameters(errors, np.array(n_parameters))
-        i, j = divmod(best, len(values))
+                errors.append(of_kernel[0][:, compared])
+                n_parameters.append(of_kernel[1])
+                indices.append(fewest_parameters(errors[-1], n_parameters[-1]))
+                value = values[indices[-1]] / ratio
+                found = system.solve_eigen(value, self.criterion, n_components)
+                complement = system.complement(value, len(rows))
+                log_posteriors.append(
+                    self._calibrate(found, found.components, part, complement)[-1]
+                )
+        weights = part.weights[remain] / part.weights[remain].sum()
+        i = best_kernel(log_posteriors, part.groups[remain], weights)
+        j = indices[i]
         self.selection_results_ = {
             "gamma": np.repeat(gammas, len(values)) if kernel.uses_gamma else None,
             "regularization": np.tile(values, len(kernels)),
-            "error": errors.sum(axis=1),
-            "n_parameters": np.array(n_parameters),
+            "error": np.concatenate(errors).sum(axis=1),
+            "n_parameters": np.concatenate(n_parameters),
+            "log_loss": np.repeat(-np.array(log_posteriors) @ weights, len(values)),
         }
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
@@ -754,27 +774,40 @@ class KernelDiscriminantAnalysis(
         self.decision_means_ = self.means_
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
-    def _calibrate(self, data, points, complement, found):
-        """Estimate ``temperature_`` and ``decision_means_`` on held-out samples."""
-        held_out = np.arange(len(data.codes))[-data.n_held_out :]
+    def _last_components(self, found, data, points):
+        """The components of the samples for the calibration."""
+        if found.components is not None:
+            return found.components[-data.n_held_out :]
+        last = np.arange(len(data.codes))[-data.n_held_out :]
+        return to_numpy(self._project(take(data.X, last), points))
+
+    def _calibrate(self, found, components, data, complement):
+        """Calibration on the last samples of the data, given their components.
+
+        Returns
+        -------
+        decision_means : ndarray of shape (n_classes, n_components)
+        temperature : float
+        log_posteriors : ndarray of shape (n_held_out,)
+            Of the held-out samples with remaining samples of the class.
+        """
+        last = slice(-len(components), None)
         columns = data.codes, data.groups, data.weights
-        codes, groups, weights = (column[held_out] for column in columns)
-        components = to_numpy(self._project(take(data.X, held_out), points))
+        codes, groups, weights = (column[last] for column in columns)
         predicted = held_out_components(
             components, (codes, groups, weights), complement, found, self.criterion
         )
         kept = classes_remain(codes, groups, weights, data.class_weights)
         if not kept.any():
-            return
-        means, self.temperature_ = calibrate(
+            return found.means, 1.0, np.empty(0)
+        return calibrate(
             components[kept],
             predicted[kept],
             codes[kept],
-            data.sample_weight[held_out][kept],
+            data.sample_weight[last][kept],
             found.means,
             to_numpy(self.priors_),
         )
-        self.decision_means_ = like(means, self.means_)
 
     def _set_all_coefficients(self, data, points):
         """Expand the coefficients to all columns of a precomputed kernel matrix."""
@@ -870,10 +903,9 @@ def _warn_of_ends(name, candidates, selected, *ends):
         )
 
 
-def _comparable_groups(part):
+def _comparable_groups(groups, remain):
     """Which groups can be held out without removing all samples of a class."""
-    remain = classes_remain(part.codes, part.groups, part.weights, part.class_weights)
-    compared = np.bincount(part.groups, ~remain) == 0
+    compared = np.bincount(groups, ~remain) == 0
     if not compared.any():
         raise ValueError(
             "gamma and regularization cannot be selected by leave-one-out errors, "

@@ -221,8 +221,9 @@ def test_errors_of_all_candidates(wine):
     results = pd.DataFrame(kda.selection_results_)
     assert len(results) == 6 * 25
     assert_allclose(np.diff(np.log(results["gamma"].unique())), np.log(4))
-    chosen = results["gamma"].eq(kda.gamma_)
-    chosen &= results["regularization"].eq(kda.regularization_)
+    assert results["log_loss"].nunique() == 6
+    results = results[results["gamma"].eq(kda.gamma_)]
+    chosen = results["regularization"].eq(kda.regularization_)
     assert chosen.sum() == 1
     least, error = results["error"].min(), results["error"][chosen].item()
     eligible = results["error"] <= 1.01 * least
@@ -242,7 +243,7 @@ def test_groups_of_a_whole_class_select_nothing(wine):
     rest = np.arange(len(y)) % 20 + 3
     whole = KDA().fit(X, y, groups=np.where(y == 0, 0, rest))
     shared = KDA().fit(X, y, groups=rest)
-    assert whole.gamma_ == shared.gamma_
+    assert abs(np.log(whole.gamma_ / shared.gamma_)) < np.log(4.1)
     assert whole.regularization_ == pytest.approx(shared.regularization_, rel=10)
 
 
@@ -256,7 +257,9 @@ def test_temperature_minimizes_the_log_loss():
     trained = means[codes] + rng.standard_normal((180, 2))
     left_out = 0.8 * trained + 4 * rng.standard_normal((180, 2))
     weights, priors = rng.uniform(1, 2, 180), np.array([0.2, 0.3, 0.5])
-    found, temperature = calibrate(trained, left_out, codes, weights, means, priors)
+    found, temperature, log_posteriors = calibrate(
+        trained, left_out, codes, weights, means, priors
+    )
     m = means.copy()
     for k in range(3):
         own, w = codes == k, weights[codes == k]
@@ -272,6 +275,7 @@ def test_temperature_minimizes_the_log_loss():
 
     best = minimize_scalar(loss, bounds=(-3, 6), method="bounded")
     assert temperature == pytest.approx(np.exp(best.x), rel=1e-3)
+    assert -weights @ log_posteriors == pytest.approx(best.fun, rel=1e-5)
 
 
 def test_agreement_with_lda_on_many_samples():
@@ -333,7 +337,8 @@ def test_few_distinct_rows(noise):
     raw, auto = (KDA(temperature=t).fit(X, y) for t in (1.0, "auto"))
     assert_array_equal(auto.predict(X), raw.predict(X))
     assert auto.score(X, y) > 0.99 - noise
-    assert log_loss(y, auto.predict_proba(X)) < log_loss(y, raw.predict_proba(X))
+    if noise:  # otherwise, held-out rows are harder than the rows of X
+        assert log_loss(y, auto.predict_proba(X)) < log_loss(y, raw.predict_proba(X))
 
 
 def test_more_classes_than_held_out_samples(monkeypatch):
