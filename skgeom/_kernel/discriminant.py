@@ -467,7 +467,9 @@ class KernelDiscriminantAnalysis(
         # the computation.
         with one_blas_thread(len(data.codes) <= _MAX_HELD_OUT):
             # Select.
-            kernel, self.regularization_ = self._select(kernel, data, summary, n_components)
+            kernel, self.regularization_ = self._select(
+                kernel, data, summary, n_components
+            )
 
             # Solve.
             system, points = self._system(kernel, data)
