@@ -669,7 +669,10 @@ class KernelDiscriminantAnalysis(
                     self._calibrate(found, found.components, part, complement)[-1]
                 )
         weights = part.weights[remain] / part.weights[remain].sum()
-        i = best_kernel(log_posteriors, part.groups[remain], weights)
+        # Where the regularization is the smallest candidate, gamma is too small.
+        tried = np.flatnonzero(indices) if np.any(indices) else np.arange(len(kernels))
+        compared = [log_posteriors[k] for k in tried]
+        i = tried[best_kernel(compared, part.groups[remain], weights)]
         j = indices[i]
         self.selection_results_ = {
             "gamma": np.repeat(gammas, len(values)) if kernel.uses_gamma else None,

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
@@ -86,14 +86,8 @@ def test_components_are_those_of_fits_without_each_sample(
         return calls[0][1]
 
     monkeypatch.setattr(discriminant, "held_out_components", spy)
-    kda = KDA(
-        gamma=0.1,
-        regularization=1e-2,
-        solver=solver,
-        penalty=penalty,
-        criterion=criterion,
-    )
-    kda.fit(X, y)
+    kda = KDA(gamma=0.1, regularization=1e-2, solver=solver)
+    kda.set_params(penalty=penalty, criterion=criterion).fit(X, y)
     ((in_training, found),) = calls
     # The order of the samples is the model's own.
     order = [np.abs(kda.transform(X) - z).max(axis=1).argmin() for z in in_training]
@@ -140,6 +134,9 @@ def test_end_of_the_range_warns():
     with pytest.warns(UserWarning, match="largest of 6 cand.*StandardScaler"):
         KDA(regularization=1e-5).fit(X, y)
     KDA(gamma=0.1, regularization=1.0).fit(X, y)
+    # Other values of gamma are preferred to those with the smallest regularization.
+    kda = KDA().fit(*make_circles(200, factor=0.5, noise=0.05, random_state=0))
+    assert kda.regularization_ > 1e-8
 
 
 def test_verbose_prints_the_selected_values(wine, capsys):
