@@ -154,8 +154,9 @@ class KernelDiscriminantAnalysis(
         ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
         selects ``"scale"`` times 1/64, 1/16, 1/4, 1, 4 or 16: the smallest value whose
         leave-one-out log-loss, with its value of ``regularization`` and calibrated
-        probabilities, is within one standard error of the smallest log-loss. With
-        ``regularization=0``, ``"auto"`` is ``"scale"``. None is the default of the
+        probabilities, is within one standard error of the smallest log-loss. Values
+        with the smallest candidate of ``regularization`` are excluded, unless all are.
+        With ``regularization=0``, ``"auto"`` is ``"scale"``. None is the default of the
         kernel, which is 1 for "chi2" and ``1 / n_features`` for all other kernels.
     degree : float, default=3
         Degree of the polynomial kernel.
