@@ -379,8 +379,10 @@ def fit_temperature(scores, codes, weights):
     # Both functions increase with the inverse temperature. For scores of magnitude one,
     # the logarithm of the inverse temperature is within these limits.
     limit = -np.log(np.finfo(np.float64).eps) / 3
-    roots = [_root(function, -limit, limit) for function in (slope, missing_errors)]
-    return float(scale / np.exp(min(roots)))
+    log_inverse = _root(slope, -limit, limit)
+    if missing_errors(log_inverse) > 0:
+        log_inverse = _root(missing_errors, -limit, log_inverse)
+    return float(scale / np.exp(log_inverse))
 
 
 def _root(function, low, high):

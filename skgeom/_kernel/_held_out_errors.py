@@ -81,18 +81,19 @@ def classes_remain(codes, groups, weights, class_weights):
     return np.bincount(pairs, weights)[pairs] < (1 - 1e-9) * class_weights[codes]
 
 
-def complement_of(rows, root_weights):
+def complement_of(vectors, squares, shares, root_weights):
     """Diagonal of I - H, and a function that returns the block of some rows.
 
-    H is the hat matrix of ridge regression with an intercept: ``rows @ rows.T`` plus
-    the outer product of the square roots of the weights for the intercept.
+    H is the hat matrix of ridge regression with an intercept:
+    ``vectors @ diag(shares) @ vectors.T`` plus the outer product of the square roots of
+    the weights for the intercept. ``squares`` contains the squares of ``vectors``.
     """
-    rows = np.column_stack([rows, root_weights])
 
     def block(group):
-        return np.eye(len(group)) - rows[group] @ rows[group].T
+        rows, roots = vectors[group], root_weights[group]
+        return np.eye(len(group)) - rows * shares @ rows.T - np.outer(roots, roots)
 
-    return 1 - np.einsum("ij,ij->i", rows, rows), block
+    return 1 - squares @ shares - root_weights**2, block
 
 
 def held_out_residuals(residuals, complement, groups):

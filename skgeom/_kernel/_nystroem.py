@@ -199,7 +199,8 @@ class LandmarkSystem:
             factor, centered.astype(np.float64).T, lower=lower, check_finite=False
         ).T
         roots = np.sqrt(self.data.weights[last])
-        return complement_of(roots[:, None] * whitened, roots)
+        rows, shares = roots[:, None] * whitened, np.ones(whitened.shape[1])
+        return complement_of(rows, np.square(rows), shares, roots)
 
     def solve_nystroem(self, regularization, criterion, n_components):
         """Discriminants with coefficients of the landmarks that were kept."""

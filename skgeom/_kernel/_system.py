@@ -238,10 +238,10 @@ class KernelSystem:
         inside = left.T @ targets
         penalties = np.multiply(regularizations, self.total_trace)
         shrinks = eigenvalues / (eigenvalues + penalties[:, None])
-        errors = []
+        errors, squares = [], np.square(left)
         for shrink in shrinks:
             residuals = targets - left @ (shrink[:, None] * inside)
-            complement = complement_of(left * np.sqrt(shrink), self.root_weights)
+            complement = complement_of(left, squares, shrink, self.root_weights)
             held_out = held_out_residuals(residuals, complement, groups)
             errors.append(np.bincount(groups, np.square(held_out).sum(axis=1)))
         return np.array(errors), shrinks.sum(axis=1)
@@ -256,7 +256,8 @@ class KernelSystem:
         if self._factor is None and self._inverse is None:
             left, eigenvalues = self._gram_eigenvectors
             shrink = eigenvalues / (eigenvalues + penalty)
-            return complement_of(left[-n_last:] * np.sqrt(shrink), roots)
+            left = left[-n_last:]
+            return complement_of(left, np.square(left), shrink, roots)
         # I - H = lambda (F F^T + lambda I)^-1
         diagonal, inverse = self._last_of_inverse(n_last)
 
