@@ -141,7 +141,7 @@ def distinct_rows(X, y, sample_weight=None):
     return order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
 
 
-def folds_of_distinct(y, n_folds):
+def folds_of_distinct(y, n_folds=5):
     """The folds of distinct sorted samples, given their sorted labels."""
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
     runs = np.tile(np.arange(n_folds), (-(-counts.max() // n_folds), 1))

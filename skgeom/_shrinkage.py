@@ -5,7 +5,7 @@ from scipy.linalg import solve_triangular
 
 from skgeom._held_out import (
     distinct_rows,
-    held_out_folds,
+    folds_of_distinct,
     in_distinct_samples,
     sample_rows,
     training_statistics,
@@ -45,7 +45,7 @@ class HeldOutSamples:
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
         distinct, self.weights = distinct_rows(X, y[rows], weights)
         self.X, self.y = X[distinct], y[rows][distinct]
-        self.folds = held_out_folds(self.X, self.y)
+        self.folds = folds_of_distinct(self.y)
 
     def distinct_shares(self):
         """The proportion of distinct samples of each class, as a dict by label."""

@@ -22,7 +22,7 @@ from skgeom._held_out import (
     MOST_SAMPLES,
     class_shares,
     distinct_rows,
-    held_out_folds,
+    folds_of_distinct,
     in_distinct_samples,
     remaining_weights,
     standard_error,
@@ -171,7 +171,7 @@ def folds_of_samples(
     labels = np.searchsorted(statistics.classes, y)
     rows, weights = distinct_rows(X, labels, sample_weight)
     y, labels, points = y[rows], labels[rows], take(points, rows)
-    numbers = held_out_folds(X[rows], y)
+    numbers = folds_of_distinct(y)  # rows are sorted
     if estimator is None:
         statistics, weights = in_distinct_samples(statistics, y, weights)
     for number in range(numbers.max() + 1):
