@@ -24,6 +24,7 @@ from skgeom import (
     GaussianClassifier,
     SecondMomentSQFA,
 )
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance
 
 REPEATS = 3
 # With this variance, the package sqfa also converges within its epochs.
@@ -150,8 +151,12 @@ def compare_peer(device, X, y):
     jobs = {"host": lambda: fit("cpu"), device: lambda: fit(device)}
     seconds, filters = interleaved(jobs, REPEATS)
     statistics = ClassStatistics.from_data(X, y)
-    scorer = SQFA(9, regularization=REGULARIZATION, covariance_estimator=None)
-    objective = scorer._objective(scorer._moments(statistics), REGULARIZATION)
+    objective = MeanPairwiseDistance(
+        statistics.means,
+        statistics.covariances,
+        REGULARIZATION,
+        DISTANCES["fisher-rao"],
+    )
     scores = [objective(found.astype(float).T)[0] for found in filters.values()]
     host, *there = seconds.values()
     return host, *(there or [host]), scores[0], scores[-1]

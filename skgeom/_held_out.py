@@ -362,10 +362,11 @@ def fit_temperature(scores, codes, weights):
         The temperature; 1 if all scores of each sample are equal.
     """
     scores = scores - scores.mean(axis=1, keepdims=True)
-    scale = np.abs(scores).mean()
+    weights = weights / weights.sum()
+    scale = weights @ np.abs(scores).mean(axis=1)
     if not scale > 0:
         return 1.0
-    scores, weights = scores / scale, weights / weights.sum()
+    scores = scores / scale
     own = scores[np.arange(len(codes)), codes]
 
     def slope(log_inverse):

@@ -1,6 +1,6 @@
 r"""Closed-form leave-one-out errors, for the selection of parameters and calibration.
 
-Up to scale, the discriminant functions are the best predictors of class indicators
+The discriminant functions are linear combinations of the predictors of class indicators
 by kernel ridge regression with the same penalty (optimal scoring; Hastie, Buja and
 Tibshirani, "Penalized discriminant analysis", Annals of Statistics 23(1), 1995). Ridge
 regression with the hat matrix H has the residuals :math:`r = (I - H) t` for targets t.
@@ -81,19 +81,19 @@ def classes_remain(codes, groups, weights, class_weights):
     return np.bincount(pairs, weights)[pairs] < (1 - 1e-9) * class_weights[codes]
 
 
-def complement_of(vectors, squares, shares, root_weights):
+def complement_of(vectors, squares, shrinkage, root_weights):
     """Diagonal of I - H, and a function that returns the block of some rows.
 
     H is the hat matrix of ridge regression with an intercept:
-    ``vectors @ diag(shares) @ vectors.T`` plus the outer product of the square roots of
-    the weights for the intercept. ``squares`` contains the squares of ``vectors``.
+    ``vectors @ diag(shrinkage) @ vectors.T`` plus the outer product of the square roots
+    of the weights for the intercept. ``squares`` contains the squares of ``vectors``.
     """
 
     def block(group):
         rows, roots = vectors[group], root_weights[group]
-        return np.eye(len(group)) - rows * shares @ rows.T - np.outer(roots, roots)
+        return np.eye(len(group)) - rows * shrinkage @ rows.T - np.outer(roots, roots)
 
-    return 1 - squares @ shares - root_weights**2, block
+    return 1 - squares @ shrinkage - root_weights**2, block
 
 
 def held_out_residuals(residuals, complement, groups):
@@ -162,10 +162,32 @@ def best_kernel(log_posteriors, groups, weights):
     -------
     int
     """
-    _, groups = np.unique(groups, return_inverse=True)
     totals = np.bincount(groups, weights)
     means = [np.bincount(groups, weights * each) / totals for each in log_posteriors]
     return within_standard_error(means, totals)
+
+
+def log_posteriors_of_residuals(residuals, codes, weights):
+    """Log posteriors of the classes of held-out samples, by predicted class indicators.
+
+    The probabilities are the softmax of the predictions divided by the temperature that
+    minimizes the log-loss.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_samples, n_classes)
+        Leave-one-group-out residuals, times the square roots of the weights.
+    codes, weights : ndarray of shape (n_samples,)
+        Encoded labels and weights.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    predicted = -residuals / np.sqrt(weights)[:, None]
+    predicted[np.arange(len(codes)), codes] += 1
+    temperature = fit_temperature(predicted, codes, weights)
+    return log_softmax(predicted / temperature, axis=1)[np.arange(len(codes)), codes]
 
 
 def held_out_components(components, samples, complement, found, criterion):
@@ -240,8 +262,6 @@ def calibrate(components, held_out, codes, weights, means, priors):
     -------
     decision_means : ndarray of shape (n_classes, n_components)
     temperature : float
-    log_posteriors : ndarray of shape (n_samples,)
-        Calibrated log posteriors of the classes of the held-out samples.
     """
     sums = np.bincount(codes, weights, minlength=len(priors))
     members = np.eye(len(priors))[codes] * weights[:, None]
@@ -257,10 +277,7 @@ def calibrate(components, held_out, codes, weights, means, priors):
     )
     if errors_of_shrunk - errors <= _LOST_ACCURACY * weights.sum():
         means = shrunk
-    scores = _scores(held_out, means, priors)
-    temperature = fit_temperature(scores, codes, weights)
-    log_posteriors = log_softmax(scores / temperature, axis=1)
-    return means, temperature, log_posteriors[np.arange(len(codes)), codes]
+    return means, fit_temperature(_scores(held_out, means, priors), codes, weights)
 
 
 def _scores(components, means, priors):

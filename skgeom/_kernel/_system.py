@@ -103,12 +103,9 @@ class Discriminants(NamedTuple):
     offset: np.ndarray
     means: np.ndarray  # of the classes, (n_classes, n_components)
     penalty: float  # lambda for sample weights that sum to one
-    components: np.ndarray | None  # of the training samples; None with landmarks
 
 
-def discriminants_of(
-    system, ratios, coefficients, offset, means, penalty, components=None
-):
+def discriminants_of(system, ratios, coefficients, offset, means, penalty):
     """Discriminants of a system, for the kernel before scaling, and with fixed signs.
 
     ``means`` are the class means of the centered components. In each component, the
@@ -119,10 +116,8 @@ def discriminants_of(
     if system.identity:
         penalty *= system.kernel_max
     sign = signs(means.T)
-    if components is not None:
-        components = components * sign
     return Discriminants(
-        ratios, coefficients * sign, offset * sign, means * sign, penalty, components
+        ratios, coefficients * sign, offset * sign, means * sign, penalty
     )
 
 
@@ -212,8 +207,8 @@ class KernelSystem:
 
     # Leave-one-out.
 
-    def held_out_errors(self, regularizations, groups):
-        """Squared errors of ridge regression in groups of held-out samples.
+    def held_out_residuals(self, regularizations, groups):
+        """Leave-one-group-out residuals of ridge regression onto class indicators.
 
         All samples and all penalties use the same eigendecomposition.
 
@@ -226,9 +221,8 @@ class KernelSystem:
 
         Returns
         -------
-        errors : ndarray of shape (n_values, n_groups)
-            Weighted sums of squared errors over the samples of each group and over the
-            class indicators.
+        residuals : list of n_values ndarray of shape (n_samples, n_classes)
+            The residuals, times the square roots of the weights.
         n_parameters : ndarray of shape (n_values,)
             The traces of the hat matrices.
         """
@@ -238,13 +232,12 @@ class KernelSystem:
         inside = left.T @ targets
         penalties = np.multiply(regularizations, self.total_trace)
         shrinks = eigenvalues / (eigenvalues + penalties[:, None])
-        errors, squares = [], np.square(left)
+        held_out, squares = [], np.square(left)
         for shrink in shrinks:
             residuals = targets - left @ (shrink[:, None] * inside)
             complement = complement_of(left, squares, shrink, self.root_weights)
-            held_out = held_out_residuals(residuals, complement, groups)
-            errors.append(np.bincount(groups, np.square(held_out).sum(axis=1)))
-        return np.array(errors), shrinks.sum(axis=1)
+            held_out.append(held_out_residuals(residuals, complement, groups))
+        return held_out, shrinks.sum(axis=1)
 
     def complement(self, regularization, n_last):
         """Diagonal and blocks of I - H for the last samples, with an intercept.
@@ -387,7 +380,4 @@ class KernelSystem:
         # Apply the centering factor (I - w 1^T) to the coefficients.
         coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
         offset = self.kernel_mean @ coefficients
-        components = scores / self.root_weights[:, None]
-        return discriminants_of(
-            self, ratios, coefficients, offset, means, penalty, components
-        )
+        return discriminants_of(self, ratios, coefficients, offset, means, penalty)

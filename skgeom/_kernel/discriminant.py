@@ -22,6 +22,7 @@ from skgeom._kernel._held_out_errors import (
     classes_remain,
     fewest_parameters,
     held_out_components,
+    log_posteriors_of_residuals,
     spread_over_classes,
     whole_groups,
 )
@@ -151,13 +152,14 @@ class KernelDiscriminantAnalysis(
         samples in the other methods.
     gamma : float, "auto", "scale" or None, default="auto"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
-        ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
-        selects ``"scale"`` times 1/64, 1/16, 1/4, 1, 4 or 16: the smallest value whose
-        leave-one-out log-loss, with its value of ``regularization`` and calibrated
-        probabilities, is within one standard error of the smallest log-loss. Values
-        with the smallest candidate of ``regularization`` are excluded, unless all are.
-        With ``regularization=0``, ``"auto"`` is ``"scale"``. None is the default of the
-        kernel, which is 1 for "chi2" and ``1 / n_features`` for all other kernels.
+        ``"scale"`` is one over the sum of the variances of the features (the square
+        root of this value divided by ``n_features`` for "laplacian" and "chi2", whose
+        exponents are proportional to the scale of X). ``"auto"`` selects ``"scale"``
+        times 1/64, 1/16, 1/4, 1, 4 or 16: the smallest value whose
+        leave-one-out log-loss is within one standard error of the smallest log-loss
+        (see Notes). With ``regularization=0``, ``"auto"`` is ``"scale"``. None is the
+        default of the kernel, which is 1 for "chi2" and ``1 / n_features`` for all
+        other kernels.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -172,13 +174,14 @@ class KernelDiscriminantAnalysis(
         :math:`\|\tilde K\|_F^2` for ``penalty="identity"``. The value is therefore
         comparable across data sets and kernels.
 
-        ``"auto"`` selects one of 25 values between 1e-8 and 1 (between 1e-12 and 1 for
-        ``penalty="identity"``) by the squared leave-one-out errors of kernel ridge
-        regression onto the class indicators. Of all values whose error is within one
-        standard error or 1 % of the smallest error, the value with the fewest effective
-        parameters is selected, for each candidate of ``gamma``. The errors are computed
-        on a subsample of about 500 samples, in which each class has at least two
-        samples if it has two distinct samples.
+        ``"auto"`` selects one of 25 values by the squared leave-one-out errors of
+        kernel ridge regression onto the class indicators, for each candidate of
+        ``gamma``. Of all values whose error is within one standard error or 1 % of the
+        smallest error, the value with the fewest effective parameters is selected. The
+        errors are computed on a subsample of about 500 samples, in which each class has
+        at least two samples if it has two distinct samples. The values are between 1e-8
+        and 1 (between 1e-12 and 1 for ``penalty="identity"``) for the subsample, and
+        smaller for all samples, because :math:`\lambda` is the same.
 
         With 0, the solver must be ``"eigen"``, which ``"auto"`` selects for up to
         10,000 samples, and :math:`S_w` must be nonsingular. The largest allowed value
@@ -255,7 +258,7 @@ class KernelDiscriminantAnalysis(
         the kernel has no ``gamma``); ``"regularization"``; ``"error"``, the weighted
         sum of the squared leave-one-out errors; ``"n_parameters"``, the number of
         effective parameters; and ``"log_loss"``, the leave-one-out log-loss of the
-        candidate of ``gamma`` with its best ``regularization``. None if nothing was
+        candidate of ``gamma`` with its selected ``regularization``. None if nothing was
         selected.
     lambda_ : float
         The penalty :math:`\lambda` in the ratio above, in which the scatter matrices
@@ -302,6 +305,12 @@ class KernelDiscriminantAnalysis(
     .. math:: (z^\top m_k - \|m_k\|^2 / 2 + \log \pi_k) / T .
 
     The temperature does not change the predicted classes.
+
+    The leave-one-out log-loss that selects ``gamma`` is the log-loss of the softmax of
+    the predicted class indicators, divided by the temperature with the smallest
+    log-loss. Standard errors are those of paired differences between the samples or
+    groups. If ``regularization`` is the smallest candidate for the selected ``gamma``
+    but not for a larger value within one standard error, that value is selected.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
     dense samples, which reduces rounding errors for samples far from zero.
@@ -468,9 +477,7 @@ class KernelDiscriminantAnalysis(
         # the computation.
         with one_blas_thread(len(data.codes) <= _MAX_HELD_OUT):
             # Select.
-            kernel, self.regularization_ = self._select(
-                kernel, data, summary, n_components
-            )
+            kernel, self.regularization_ = self._select(kernel, data, summary)
 
             # Solve.
             system, points = self._system(kernel, data)
@@ -484,10 +491,7 @@ class KernelDiscriminantAnalysis(
         self._set_discriminants(kernel, found, points, data)
         move_attributes(self, X)
         if calibrated:
-            components = self._last_components(found, data, points)
-            means, temperature, _ = self._calibrate(found, components, data, complement)
-            self.decision_means_ = like(means, self.means_)
-            self.temperature_ = temperature
+            self._calibrate(data, points, complement, found)
         if kernel.precomputed:
             self._set_all_coefficients(data, points)
         if self.verbose:
@@ -626,13 +630,16 @@ class KernelDiscriminantAnalysis(
         """Whether gamma is selected; without regularization, gamma is "scale"."""
         return kernel.uses_gamma and self.gamma == "auto" and self.regularization != 0
 
-    def _select(self, kernel, data, summary, n_components):
+    def _select(self, kernel, data, summary):
         """Select gamma and the regularization; returns the kernel with its gamma."""
         rows, self.selection_results_ = data.selection, None
         gammas = [self.gamma]
         if kernel.uses_gamma and isinstance(self.gamma, str):
             factors = _GAMMA_FACTORS if self._selects_gamma(kernel) else np.ones(1)
-            gammas = (factors * gamma_scale(summary)).tolist()
+            scale = gamma_scale(summary)
+            if kernel.function in ("laplacian", "chi2"):  # exponents of degree one
+                scale = np.sqrt(scale / data.X.shape[1])
+            gammas = (factors * scale).tolist()
         # lambda is the same for all samples and for the subsample of the selection: it
         # corresponds to the noise variance of ridge regression, which does not depend
         # on the number of samples. The regularization does, because the trace of K is
@@ -650,36 +657,44 @@ class KernelDiscriminantAnalysis(
         kernels = [kernel.with_gamma(gamma) for gamma in gammas]
         if len(kernels) == len(values) == 1:
             return kernels[0], float(values[0])
-        part, errors, n_parameters = data.part(rows, kernel.precomputed), [], []
-        remain = classes_remain(
-            part.codes, part.groups, part.weights, part.class_weights
-        )
-        indices, log_posteriors = [], []
+        part = data.part(rows, kernel.precomputed)
+        kept = _comparable_samples(part)
+        codes, weights = part.codes[kept], part.weights[kept]
+        groups = np.unique(part.groups[kept], return_inverse=True)[1]
+        indices, log_posteriors, errors, n_parameters = [], [], [], []
         with one_blas_thread():
             for each in kernels:
                 system = self._kernel_system(each, part, as_numpy=True)
-                compared = _comparable_groups(part.groups, remain)
-                of_kernel = system.held_out_errors(values / ratio, part.groups)
-                errors.append(of_kernel[0][:, compared])
-                n_parameters.append(of_kernel[1])
-                indices.append(fewest_parameters(errors[-1], n_parameters[-1]))
-                value = values[indices[-1]] / ratio
-                found = system.solve_eigen(value, self.criterion, n_components)
-                complement = system.complement(value, len(rows))
-                log_posteriors.append(
-                    self._calibrate(found, found.components, part, complement)[-1]
+                if not kept.any():  # checked here, after equal samples
+                    raise ValueError(
+                        "gamma and regularization cannot be selected by leave-one-out "
+                        "errors, because each group contains all samples of a class. "
+                        "Set both parameters to numbers, use more distinct samples, or "
+                        "use groups that share classes."
+                    )
+                residuals, numbers = system.held_out_residuals(
+                    values / ratio, part.groups
                 )
-        weights = part.weights[remain] / part.weights[remain].sum()
-        # Where the regularization is the smallest candidate, gamma is too small.
-        tried = np.flatnonzero(indices) if np.any(indices) else np.arange(len(kernels))
-        compared = [log_posteriors[k] for k in tried]
-        i = tried[best_kernel(compared, part.groups[remain], weights)]
+                residuals = [of_value[kept] for of_value in residuals]
+                of_samples = [np.square(of_value).sum(axis=1) for of_value in residuals]
+                of_groups = np.array([np.bincount(groups, e) for e in of_samples])
+                indices.append(fewest_parameters(of_groups, numbers))
+                errors.extend(of_groups.sum(axis=1))
+                n_parameters.extend(numbers)
+                log_posteriors.append(
+                    log_posteriors_of_residuals(residuals[indices[-1]], codes, weights)
+                )
+        weights = weights / weights.sum()
+        # With the smallest regularization, a better value may be outside of the range.
+        order = np.argsort(np.equal(indices, 0), kind="stable")
+        ordered = [log_posteriors[k] for k in order]
+        i = order[best_kernel(ordered, groups, weights)]
         j = indices[i]
         self.selection_results_ = {
             "gamma": np.repeat(gammas, len(values)) if kernel.uses_gamma else None,
             "regularization": np.tile(values, len(kernels)),
-            "error": np.concatenate(errors).sum(axis=1),
-            "n_parameters": np.concatenate(n_parameters),
+            "error": np.array(errors),
+            "n_parameters": np.array(n_parameters),
             "log_loss": np.repeat(-np.array(log_posteriors) @ weights, len(values)),
         }
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
@@ -780,40 +795,27 @@ class KernelDiscriminantAnalysis(
         self.decision_means_ = self.means_
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
-    def _last_components(self, found, data, points):
-        """The components of the samples for the calibration."""
-        if found.components is not None:
-            return found.components[-data.n_held_out :]
-        last = np.arange(len(data.codes))[-data.n_held_out :]
-        return to_numpy(self._project(take(data.X, last), points))
-
-    def _calibrate(self, found, components, data, complement):
-        """Calibration on the last samples of the data, given their components.
-
-        Returns
-        -------
-        decision_means : ndarray of shape (n_classes, n_components)
-        temperature : float
-        log_posteriors : ndarray of shape (n_held_out,)
-            Of the held-out samples with remaining samples of the class.
-        """
-        last = slice(-len(components), None)
+    def _calibrate(self, data, points, complement, found):
+        """Estimate ``temperature_`` and ``decision_means_`` on held-out samples."""
+        held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights
-        codes, groups, weights = (column[last] for column in columns)
+        codes, groups, weights = (column[held_out] for column in columns)
+        components = to_numpy(self._project(take(data.X, held_out), points))
         predicted = held_out_components(
             components, (codes, groups, weights), complement, found, self.criterion
         )
         kept = classes_remain(codes, groups, weights, data.class_weights)
         if not kept.any():
-            return found.means, 1.0, np.empty(0)
-        return calibrate(
+            return
+        means, self.temperature_ = calibrate(
             components[kept],
             predicted[kept],
             codes[kept],
-            data.sample_weight[last][kept],
+            data.sample_weight[held_out][kept],
             found.means,
             to_numpy(self.priors_),
         )
+        self.decision_means_ = like(means, self.means_)
 
     def _set_all_coefficients(self, data, points):
         """Expand the coefficients to all columns of a precomputed kernel matrix."""
@@ -909,16 +911,10 @@ def _warn_of_ends(name, candidates, selected, *ends):
         )
 
 
-def _comparable_groups(groups, remain):
-    """Which groups can be held out without removing all samples of a class."""
-    compared = np.bincount(groups, ~remain) == 0
-    if not compared.any():
-        raise ValueError(
-            "gamma and regularization cannot be selected by leave-one-out errors, "
-            "because each group contains all samples of a class. Set both parameters "
-            "to numbers, use more distinct samples, or use groups that share classes."
-        )
-    return compared
+def _comparable_samples(part):
+    """Samples of the groups that can be held out without removing a whole class."""
+    remain = classes_remain(part.codes, part.groups, part.weights, part.class_weights)
+    return np.bincount(part.groups, ~remain)[part.groups] == 0
 
 
 def _check_groups(groups, codes):
