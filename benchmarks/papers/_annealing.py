@@ -1,4 +1,4 @@
-"""PLRSQ-AN: stochastic epochs with the decreasing variances of Seo and Obermayer.
+"""Annealed PLRSQ (PLRSQ-AN) and RSLVQ: the variance decreases, as in Seo and Obermayer.
 
 ``AlgorithmOne`` is algorithm 1 of the paper without the bounds of ``PLRSQ``.
 """
@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
-from skgeom import PLRSQ
+from skgeom import PLRSQ, RSLVQ
 from skgeom.geometry import expm, mean_affine_invariant
 
 
@@ -27,8 +27,8 @@ def annealed(sigma2, n_epochs, power=1.1):
     return scales
 
 
-class AnnealedPLRSQ(PLRSQ):
-    """PLRSQ whose epochs have the variances of ``annealed``."""
+class Annealed:
+    """Epochs with the variances of ``annealed``."""
 
     def fit(self, X, y):
         first, seed = self.sigma2, self.random_state
@@ -36,6 +36,14 @@ class AnnealedPLRSQ(PLRSQ):
         for sigma2 in annealed(first, self.max_iter):
             self.set_params(sigma2=sigma2).partial_fit(X, y)
         return self.set_params(sigma2=first, random_state=seed)
+
+
+class AnnealedPLRSQ(Annealed, PLRSQ):
+    pass
+
+
+class AnnealedRSLVQ(Annealed, RSLVQ):
+    pass
 
 
 class AlgorithmOne(ClassifierMixin, BaseEstimator):

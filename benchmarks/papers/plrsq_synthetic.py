@@ -12,10 +12,15 @@ from pyriemann.classification import MDM
 from scipy.stats import wilcoxon
 from sklearn.model_selection import ParameterGrid
 
-from benchmarks.papers._annealing import AlgorithmOne, AnnealedPLRSQ, annealed
+from benchmarks.papers._annealing import (
+    AlgorithmOne,
+    AnnealedPLRSQ,
+    AnnealedRSLVQ,
+    annealed,
+)
 from benchmarks.papers._data import synthetic
 from benchmarks.papers._runner import Row, reproduces
-from skgeom import GMLVQ, PLRSQ, RSLVQ
+from skgeom import GMLVQ, PLRSQ
 
 PAPER = "Tang et al. 2021"
 DATA = "SynI", "SynII"
@@ -69,7 +74,7 @@ def estimator(method, seed, **settings):
     settings |= {"solver": "sgd", "max_iter": EPOCHS, "batch_size": BATCH_SIZE}
     settings["priors"] = "uniform"
     if method == "RSLVQ":
-        return RSLVQ(**settings)
+        return AnnealedRSLVQ(**settings)
     estimator = AnnealedPLRSQ if method == "PLRSQ-AN" else PLRSQ
     return estimator(metric="riemann", **settings)
 

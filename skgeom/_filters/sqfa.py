@@ -760,10 +760,11 @@ def _warn_of_few_samples(statistics, covariances):
     """
     counts, size = statistics.counts, covariances.shape[1]
     k = counts.argmin()
-    rank = size
-    if counts[k] <= size:
-        rank = np.linalg.matrix_rank(on_cpu(covariances[k, ...]))
-    if rank < size and (rank == 0 or counts.max() > size):
+    covariance = on_cpu(covariances[k, ...])
+    if counts[k] > size or (counts.max() <= size and np.any(covariance)):
+        return
+    rank = np.linalg.matrix_rank(covariance, hermitian=True)
+    if rank < size:
         warn_user(
             f"The samples of class {statistics.classes[k]} (number: {counts[k]:g}) "
             f"vary in {rank} of {size} directions, so the class seems far from all "
