@@ -171,7 +171,7 @@ def folds_of_samples(
     labels = np.searchsorted(statistics.classes, y)
     rows, weights = distinct_rows(X, labels, sample_weight)
     y, labels, points = y[rows], labels[rows], take(points, rows)
-    numbers = folds_of_distinct(y)  # rows are sorted
+    numbers = folds_of_distinct(y)
     if estimator is None:
         statistics, weights = in_distinct_samples(statistics, y, weights)
     for number in range(numbers.max() + 1):

@@ -199,8 +199,8 @@ class LandmarkSystem:
             factor, centered.astype(np.float64).T, lower=lower, check_finite=False
         ).T
         roots = np.sqrt(self.data.weights[last])
-        rows, shares = roots[:, None] * whitened, np.ones(whitened.shape[1])
-        return complement_of(rows, np.square(rows), shares, roots)
+        rows, shrinkage = roots[:, None] * whitened, np.ones(whitened.shape[1])
+        return complement_of(rows, np.square(rows), shrinkage, roots)
 
     def solve_nystroem(self, regularization, criterion, n_components):
         """Discriminants with coefficients of the landmarks that were kept."""

@@ -155,11 +155,10 @@ class KernelDiscriminantAnalysis(
         ``"scale"`` is one over the sum of the variances of the features (the square
         root of this value divided by ``n_features`` for "laplacian" and "chi2", whose
         exponents are proportional to the scale of X). ``"auto"`` selects ``"scale"``
-        times 1/64, 1/16, 1/4, 1, 4 or 16: the smallest value whose
-        leave-one-out log-loss is within one standard error of the smallest log-loss
-        (see Notes). With ``regularization=0``, ``"auto"`` is ``"scale"``. None is the
-        default of the kernel, which is 1 for "chi2" and ``1 / n_features`` for all
-        other kernels.
+        times 1/64, 1/16, 1/4, 1, 4 or 16: the smallest value whose leave-one-out
+        log-loss is within one standard error of the smallest log-loss (see Notes).
+        With ``regularization=0``, ``"auto"`` is ``"scale"``. None is the default of the
+        kernel, which is 1 for "chi2" and ``1 / n_features`` for all other kernels.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -630,9 +629,11 @@ class KernelDiscriminantAnalysis(
         """Whether gamma is selected; without regularization, gamma is "scale"."""
         return kernel.uses_gamma and self.gamma == "auto" and self.regularization != 0
 
-    def _select(self, kernel, data, summary):
-        """Select gamma and the regularization; returns the kernel with its gamma."""
-        rows, self.selection_results_ = data.selection, None
+    def _candidates(self, kernel, data, summary):
+        """Candidates of gamma, candidates of the regularization, and a factor.
+
+        The regularization divided by the factor is that of the subsample.
+        """
         gammas = [self.gamma]
         if kernel.uses_gamma and isinstance(self.gamma, str):
             factors = _GAMMA_FACTORS if self._selects_gamma(kernel) else np.ones(1)
@@ -645,7 +646,7 @@ class KernelDiscriminantAnalysis(
         # on the number of samples. The regularization does, because the trace of K is
         # proportional to the number, and the squared norm of K to its square.
         power = 2 if self.penalty == "identity" else 1
-        ratio = data.sample_weight[rows].sum() / data.sample_weight.sum()
+        ratio = data.sample_weight[data.selection].sum() / data.sample_weight.sum()
         ratio = float(ratio) ** power
         values = np.array([self.regularization])
         if self.regularization == "auto":
@@ -654,10 +655,16 @@ class KernelDiscriminantAnalysis(
             values = ratio * _REGULARIZATIONS**exponent
             if self.solver_ == "nystroem":
                 values = np.maximum(values, precision(data.X))
+        return gammas, values, ratio
+
+    def _select(self, kernel, data, summary):
+        """Select gamma and the regularization; returns the kernel with its gamma."""
+        self.selection_results_ = None
+        gammas, values, ratio = self._candidates(kernel, data, summary)
         kernels = [kernel.with_gamma(gamma) for gamma in gammas]
         if len(kernels) == len(values) == 1:
             return kernels[0], float(values[0])
-        part = data.part(rows, kernel.precomputed)
+        part = data.part(data.selection, kernel.precomputed)
         kept = _comparable_samples(part)
         codes, weights = part.codes[kept], part.weights[kept]
         groups = np.unique(part.groups[kept], return_inverse=True)[1]
@@ -665,7 +672,8 @@ class KernelDiscriminantAnalysis(
         with one_blas_thread():
             for each in kernels:
                 system = self._kernel_system(each, part, as_numpy=True)
-                if not kept.any():  # checked here, after equal samples
+                # Equal samples have already raised a more specific error.
+                if not kept.any():
                     raise ValueError(
                         "gamma and regularization cannot be selected by leave-one-out "
                         "errors, because each group contains all samples of a class. "
