@@ -37,7 +37,7 @@ from skgeom.utils.linalg import FeatureSpace, project
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import warn_user
 
-# Candidates of the shrinkage, in addition to the weight of a single sample. Compared
+# Candidates of the shrinkage, in addition to a small one (see _shrinkages). Compared
 # with finer grids in benchmarks/bench_constants.py.
 _SHRINKAGES = (0.6, 0.3)
 # Ratio of successive values of sigma^2 (benchmarks/bench_constants.py).
@@ -462,13 +462,17 @@ def _most_regularized(candidates, posteriors, shares):
 def _shrinkages(folds):
     """The candidates of the shrinkage in descending order.
 
-    With the smallest candidate, the within-class covariance counts like about one
-    additional sample of each class. Without any shrinkage, a class with fewer samples
-    than features would be much too far from the other classes.
+    With the smallest candidate, the within-class covariance W counts like one
+    additional sample of each class, or, if a class has n <= d samples in d dimensions,
+    like d + 1 - n samples, which is the rank that its covariance lacks. With less
+    weight of W, filters along which a small class hardly varies by chance would be
+    preferred. There is no such candidate if it would not be below the other ones.
     """
-    n_samples = np.mean([fold.training.counts.mean() for fold in folds])
-    least = float(f"{1 / max(n_samples, 1):.8g}")  # equal in spite of rounding
-    return [value for value in _SHRINKAGES if value > least] + [least]
+    counts = np.array([fold.training.counts for fold in folds])
+    n_more = max(folds[0].training.means.shape[1] + 1 - counts.min(), 1)
+    least = n_more / (max(counts.mean(), 1) - 1 + n_more)
+    least = float(f"{least:.8g}")  # equal in spite of rounding
+    return [*_SHRINKAGES, least] if least < _SHRINKAGES[-1] else list(_SHRINKAGES)
 
 
 def _regularizations(basis, within, counts):
