@@ -20,14 +20,14 @@ MODELS = [
     KDA(criterion="total", kernel="linear", regularization=1e-3),
     KDA(solver="eigen", kernel="chi2", gamma=0.1, regularization=1e-3),
     KDA(solver="nystroem", n_landmarks=40, penalty="identity"),
-    KDA(solver="nystroem", n_landmarks=40, kernel="poly", degree=1.5),
+    KDA(solver="nystroem", n_landmarks=40, kernel="poly", regularization=1e-3),
 ]
 RARE_MODELS = [
     KDA(regularization=1e-5, class_weight="balanced"),
     KDA(kernel="laplacian", gamma=0.01),
     KDA(kernel="sigmoid", gamma=1e-3, penalty="identity"),
     KDA(kernel="cosine", priors="uniform"),
-    KDA(kernel="poly", degree=2, temperature=2.0),
+    KDA(kernel="poly", degree=1.5, temperature=2.0),
     KDA(solver="nystroem", n_landmarks=40),
 ]
 MODELS += [pytest.param(model, marks=pytest.mark.exhaustive) for model in RARE_MODELS]
