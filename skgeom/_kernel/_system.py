@@ -355,8 +355,7 @@ class KernelSystem:
 
     def _settings(self, regularization, criterion, n_components, tol):
         """Arguments of all solvers; raises ValueError if "between" has no solution."""
-        same_means = np.linalg.norm(self._means) <= self._rounding
-        if criterion == "between" and same_means:
+        if criterion == "between" and self.same_means:
             raise ValueError(ALL_MEANS_EQUAL)
         return {
             "penalty": regularization * self.total_trace,
@@ -364,6 +363,11 @@ class KernelSystem:
             "n_components": n_components,
             "tol": tol,
         }
+
+    @property
+    def same_means(self):
+        """Whether the class means are equal up to rounding."""
+        return np.linalg.norm(self._means) <= self._rounding
 
     @cached_property
     def _means(self):

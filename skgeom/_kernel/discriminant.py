@@ -669,6 +669,7 @@ class KernelDiscriminantAnalysis(
         codes, weights = part.codes[kept], part.weights[kept]
         groups = np.unique(part.groups[kept], return_inverse=True)[1]
         indices, log_posteriors, errors, n_parameters = [], [], [], []
+        same_means = []
         with one_blas_thread():
             for each in kernels:
                 system = self._kernel_system(each, part, as_numpy=True)
@@ -680,6 +681,7 @@ class KernelDiscriminantAnalysis(
                         "Set both parameters to numbers, use more distinct samples, or "
                         "use groups that share classes."
                     )
+                same_means.append(system.same_means)
                 residuals, numbers = system.held_out_residuals(
                     values / ratio, part.groups
                 )
@@ -693,8 +695,9 @@ class KernelDiscriminantAnalysis(
                     log_posteriors_of_residuals(residuals[indices[-1]], codes, weights)
                 )
         weights = weights / weights.sum()
-        # With the smallest regularization, a better value may be outside of the range.
-        order = np.argsort(np.equal(indices, 0), kind="stable")
+        # A kernel with equal class means has no discriminants. With the smallest
+        # regularization, a better value may be outside of the range.
+        order = np.lexsort([np.equal(indices, 0), same_means])
         ordered = [log_posteriors[k] for k in order]
         i = order[best_kernel(ordered, groups, weights)]
         j = indices[i]

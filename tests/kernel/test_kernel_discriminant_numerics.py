@@ -102,15 +102,18 @@ def test_kernel_matrix_of_low_rank(wine, regularization, criterion):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_classes_that_coincide(wine, kernel, solver, penalty):
     X, _ = wine
-    kda = KDA(
-        kernel=kernel,
-        gamma="scale",
-        regularization=1e-3,
-        solver=solver,
-        penalty=penalty,
-    )
+    kda = KDA(kernel=kernel, gamma="scale", solver=solver, penalty=penalty)
+    kda.set_params(regularization=1e-3)
     with pytest.raises(ValueError, match="equal means in the feature space"):
         kda.fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
+
+
+@pytest.mark.filterwarnings("ignore:The selected regularization, 1, is the largest")
+def test_no_gamma_with_equal_class_means_is_selected():
+    """Although it would be the smallest one, for the parity of seven bits."""
+    X = np.unpackbits(np.arange(128, dtype=np.uint8)[:, None], axis=1).astype(float)
+    y = X.sum(axis=1) % 2
+    assert KDA().fit(X, y).score(X, y) == 1
 
 
 @pytest.mark.parametrize("solver", ["eigen", "cholesky", "nystroem"])
