@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 import skgeom
+from skgeom import SQFA
 from skgeom.utils.estimator import current_progress
 
 X, y = load_iris(return_X_y=True)
@@ -17,15 +18,9 @@ LABELS = np.repeat(["rest", "left"], 20)
 
 # With the names of their stages; what follows a comma is left out.
 FILTERS = [
-    (
-        skgeom.SQFA(init="random", n_init=2, random_state=0),
-        "selection start start best",
-    ),
+    (SQFA(init="random", n_init=2, random_state=0), "selection start start best"),
     (skgeom.SecondMomentSQFA(init="pca", regularization=1.0), "selection search"),
-    (
-        skgeom.SQFA(group_size=1, init="pca", regularization=1.0),
-        "selection group group",
-    ),
+    (SQFA(group_size=1, init="pca", regularization=1.0), "selection group group"),
     (skgeom.AMAGauss(random_state=0), "selection SQFA"),
     (skgeom.CovarianceHessianProjection(LogisticRegression()), "training Hessian"),
     (skgeom.RSLVQ(tol=1e-4), "training"),
@@ -113,7 +108,7 @@ def test_callbacks_hear_of_each_stage(estimator, stages, X, y, callbacks):
 @ignores_warnings
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("of the user")])
 @pytest.mark.parametrize(
-    "estimator", [skgeom.SQFA(regularization=1.0), skgeom.GMLVQ(tol=1e-4)], ids=repr
+    "estimator", [SQFA(regularization=1.0), skgeom.GMLVQ(tol=1e-4)], ids=repr
 )
 def test_an_error_of_a_callback_changes_nothing(estimator, error, callbacks):
     for at in (0, 3):
@@ -158,7 +153,7 @@ def test_a_callback_ends_the_training(model, last, callbacks):
 
 
 @ignores_warnings
-@pytest.mark.parametrize("estimator", [skgeom.SQFA(), skgeom.RSLVQ(max_iter=2)])
+@pytest.mark.parametrize("estimator", [SQFA(), skgeom.RSLVQ(max_iter=2)])
 def test_callbacks_end_when_a_fit_is_refused(estimator, callbacks):
     """Their threads would otherwise keep the process alive."""
     recorder = Recorder()

@@ -66,7 +66,8 @@ class Selection:
 
     ``shrinkage`` is None if it was not selected on held-out samples, and ``scores`` is
     None without held-out samples. ``best`` is the largest mean log posterior with equal
-    weights of the classes, and ``error`` is its standard error.
+    weights of the classes, and ``error`` is its standard error. ``intensities`` are the
+    shrinkage intensities of the classes.
     """
 
     shrinkage: float | None
@@ -75,6 +76,7 @@ class Selection:
     scores: dict | None = None
     best: float = 0.0
     error: float = 0.0
+    intensities: np.ndarray | None = None
 
 
 def check_regularization(sigma2, statistics):
@@ -107,22 +109,28 @@ def sampling_noise(within, total, counts):
     return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
 
 
-def class_intensities(shrinkage, counts):
+def class_intensities(shrinkage, counts, n_dimensions=0):
     r"""Shrinkage intensity of each class with :math:`n_k` samples.
 
-    The within-class covariance W counts like q additional samples,
+    The within-class covariance W counts like :math:`q_k` additional samples,
 
     .. math::
 
-       \rho_k = \frac{q}{n_k - 1 + q}, \qquad
+       \rho_k = \frac{q_k}{n_k - 1 + q_k}, \qquad
        q = \frac{\rho}{1 - \rho} (\bar n - 1)
 
-    so a class with the mean number :math:`\bar n` of samples has the intensity
-    :math:`\rho`. A class with one sample has the covariance W.
+    with :math:`q_k = q`, so a class with the mean number :math:`\bar n` of samples has
+    the intensity :math:`\rho`. The covariance of a class with at most as many samples
+    as ``n_dimensions`` is singular. Its :math:`q_k` is at least that of the smallest of
+    ``_SHRINKAGES``, or filters along which the class hardly varies by chance would be
+    preferred. A class with one sample has the covariance W.
     """
     degrees = np.maximum(counts - 1.0, 0)
-    prior = shrinkage * degrees.mean()
-    total = prior + (1 - shrinkage) * degrees
+    prior, least = (
+        rho / (1 - rho) * degrees.mean() for rho in (shrinkage, _SHRINKAGES[-1])
+    )
+    prior = np.where(degrees < n_dimensions, max(prior, least), prior)
+    total = prior + degrees
     return np.where(total > 0, prior / np.where(total > 0, total, 1), 1.0)
 
 
@@ -145,10 +153,11 @@ class Fold:
 def folds_of_samples(
     statistics, X, y, sample_weight, points, n_components, whiten, estimator, noise
 ):
-    """The folds of some samples of the data, and the candidates of sigma^2.
+    """The folds of some samples, the class sizes, and the candidates of sigma^2.
 
     Folds that hold out nearly the whole weight of a class are omitted. Both lists are
-    empty if the remaining samples do not vary within their classes in any fold.
+    empty if the remaining samples do not vary within their classes in any fold. The
+    sizes are numbers of distinct samples, unless there is an estimator.
 
     Parameters
     ----------
@@ -205,8 +214,9 @@ def folds_of_samples(
         parts = features[out], labels[out], shares[out]
         folds.append(Fold(training, *parts, _noise_of_features(noise, basis)))
     if not any(map(_varies, folds)):
-        return [], []
-    return folds, _regularizations(coordinates.basis, within, statistics.counts)
+        return [], statistics.counts, []
+    counts = statistics.counts
+    return folds, counts, _regularizations(coordinates.basis, within, counts)
 
 
 def _noise_of_features(noise, basis):
@@ -220,12 +230,17 @@ def _varies(fold):
 
 
 def folds_of_summaries(parts, total, n_components, whiten, noise):
-    """The folds if only class statistics are given, and the candidates of sigma^2.
+    """The folds, class sizes and candidates of sigma^2 if only statistics are given.
 
     Each element of ``parts`` is held out in one fold. The score of a held-out class is
-    estimated with random samples of the Gaussian with its moments, about
+    estimated with random samples of the Gaussian with the moments of its samples, about
     ``MOST_SAMPLES`` samples in total.
     """
+    if total.means is None:
+        raise ValueError(
+            "The statistics contain second moments only. Held-out folds need class "
+            "means. Pass the sum of the list instead of the list."
+        )
     occurrences = sum(np.isin(total.classes, part.classes) for part in parts)
     if (occurrences == 1).any():
         raise ValueError(
@@ -234,15 +249,18 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
         )
     within, total_covariance = map(to_numpy, total.pooled_covariances())
     basis = _coordinates(within, total_covariance, n_components, whiten).basis
-    rng, features, labels, weights = np.random.default_rng(0), [], [], []
+    features, labels, weights = [], [], []
     most = max(MOST_SAMPLES // sum(len(part.classes) for part in parts), 1)
     for part in parts:
-        own = part.project(basis.T)
+        # Independent of the order of the folds.
+        own, rng = part.project(basis.T), np.random.default_rng(0)
         sizes = np.clip(own.counts, 1, most).astype(int)
+        # The covariances of the samples themselves, with divisor n.
+        scales = np.sqrt(np.maximum(1 - 1 / np.maximum(own.counts, 1), 0))
         draws = [
-            mean + rng.standard_normal((size, len(mean))) @ _root(covariance)
-            for mean, covariance, size in zip(
-                own.means, own.covariances, sizes, strict=True
+            mean + scale * rng.standard_normal((size, len(mean))) @ _root(covariance)
+            for mean, covariance, scale, size in zip(
+                own.means, own.covariances, scales, sizes, strict=True
             )
         ]
         features.append(np.concatenate(draws))
@@ -256,15 +274,19 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
         remaining = [other for k, other in enumerate(parts) if k != number]
         training = sum(remaining).project(basis.T)
         folds.append(Fold(training, *part, _noise_of_features(noise, basis)))
-    return folds, _regularizations(basis, within, total.counts)
+    return folds, total.counts, _regularizations(basis, within, total.counts)
 
 
-def select(folds, objective_of, shrinks, regularizations, n_components, constraint):
+def select(
+    folds, counts, objective_of, shrinks, regularizations, n_components, constraint
+):
     """Select the shrinkage and sigma^2.
 
     Parameters
     ----------
     folds : list of Fold
+    counts : ndarray of shape (n_classes,)
+        Number of distinct samples of each class.
     objective_of : callable
         Maps the statistics of a fold and sigma^2 to an objective with ``classes``, see
         :class:`skgeom.objectives.Objective`.
@@ -318,10 +340,14 @@ def select(folds, objective_of, shrinks, regularizations, n_components, constrai
     follow(path[:middle][::-1], chosen, filters[chosen])
     follow(path[middle + 1 :], chosen, filters[chosen])
     chosen = _most_regularized(path, posteriors, shares)
-    return _selection(chosen, posteriors, shares, folds)
+    intensities = None
+    if shrinks:
+        n_dimensions = folds[0].held_out.shape[1]
+        intensities = class_intensities(chosen[0], counts, n_dimensions)
+    return _selection(chosen, intensities, posteriors, shares, folds)
 
 
-def _selection(chosen, posteriors, shares, folds):
+def _selection(chosen, intensities, posteriors, shares, folds):
     shrinkages, regularizations = zip(*posteriors, strict=True)
     scores = {
         "shrinkage": np.array(shrinkages, dtype=float),  # None becomes NaN
@@ -336,7 +362,7 @@ def _selection(chosen, posteriors, shares, folds):
     best = max(posteriors.values(), key=lambda values: equal @ values)
     error = standard_error(best, equal) if np.isfinite(best).all() else np.nan
     rule = "held-out log posterior"
-    return Selection(*chosen, rule, scores, float(equal @ best), error)
+    return Selection(*chosen, rule, scores, float(equal @ best), error, intensities)
 
 
 def warn_if_uninformative(selection, n_classes):
@@ -391,7 +417,9 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
     shrinkage, sigma2 = candidate
     statistics, iterations = fold.training, _NEXT_ITERATIONS
     if shrinkage is not None:
-        statistics = statistics.shrunk(class_intensities(shrinkage, statistics.counts))
+        n_dimensions = fold.held_out.shape[1]
+        intensities = class_intensities(shrinkage, statistics.counts, n_dimensions)
+        statistics = statistics.shrunk(intensities)
     statistics = with_noise(statistics, fold.noise)
     objective = objective_of(statistics, sigma2)
     if subsets := objective.growing_subsets(random_state=0):
@@ -462,17 +490,17 @@ def _most_regularized(candidates, posteriors, shares):
 def _shrinkages(folds):
     """The candidates of the shrinkage in descending order.
 
-    With the smallest candidate, the within-class covariance W counts like one
-    additional sample of each class, or, if a class has n <= d samples in d dimensions,
-    like d + 1 - n samples, which is the rank that its covariance lacks. With less
-    weight of W, filters along which a small class hardly varies by chance would be
-    preferred. There is no such candidate if it would not be below the other ones.
+    With the smallest candidate, the within-class covariance counts like one additional
+    sample. It is omitted if all intensities would be those of the next one.
     """
-    counts = np.array([fold.training.counts for fold in folds])
-    n_more = max(folds[0].training.means.shape[1] + 1 - counts.min(), 1)
-    least = n_more / (max(counts.mean(), 1) - 1 + n_more)
-    least = float(f"{least:.8g}")  # equal in spite of rounding
-    return [*_SHRINKAGES, least] if least < _SHRINKAGES[-1] else list(_SHRINKAGES)
+    n_samples = np.mean([fold.training.counts.mean() for fold in folds])
+    least = float(f"{1 / max(n_samples, 2):.8g}")  # equal in spite of rounding
+    for fold in folds:
+        counts, d = fold.training.counts, fold.held_out.shape[1]
+        next_ones = class_intensities(_SHRINKAGES[-1], counts)
+        if (class_intensities(least, counts, d) < next_ones).any():
+            return [*_SHRINKAGES, least]
+    return list(_SHRINKAGES)
 
 
 def _regularizations(basis, within, counts):

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom._filters._auto import (
     Selection,
     check_regularization,
-    class_intensities,
     folds_of_samples,
     sampling_noise,
     select,
@@ -388,9 +387,9 @@ class BaseFilters(
         )
 
     def _folds(self, data):
-        """Folds of held-out samples, and candidates of sigma^2; may be empty lists."""
+        """Folds of held-out samples, class sizes and candidates of sigma^2."""
         if not data.for_selection:
-            return [], []
+            return [], None, []
         return folds_of_samples(
             data.statistics,
             *data.for_selection,
@@ -400,10 +399,13 @@ class BaseFilters(
             noise=self._noise(data.space),
         )
 
-    def _select(self, statistics, folds=(), candidates=(), may_shrink=True):
+    def _select(
+        self, statistics, folds=(), counts=None, candidates=(), may_shrink=True
+    ):
         """Select the shrinkage and sigma^2, on held-out samples if there are folds.
 
-        ``candidates`` are the candidates of sigma^2 for ``regularization="auto"``.
+        ``counts`` are the sizes of the classes that determine their intensities, and
+        ``candidates`` those of sigma^2 for ``regularization="auto"``.
         """
         sigma2 = self._sigma2
         shrinks = may_shrink and self.covariance_estimator == "auto"
@@ -414,6 +416,7 @@ class BaseFilters(
         if folds:
             return select(
                 folds,
+                counts,
                 self._distance_objective,
                 shrinks,
                 candidates if sigma2 == "auto" else (sigma2,),
@@ -442,9 +445,8 @@ class BaseFilters(
 
         sigma^2 is not added here, but by :class:`skgeom.objectives.ClassMoments`.
         """
-        if selection.shrinkage is not None:
-            intensities = class_intensities(selection.shrinkage, statistics.counts)
-            statistics = statistics.shrunk(intensities)
+        if selection.intensities is not None:
+            statistics = statistics.shrunk(selection.intensities)
         elif selection.rule == "closed form":
             statistics = statistics.shrunk()
         return with_noise(statistics, self._noise(space))

@@ -458,16 +458,16 @@ class SQFA(BaseFilters):
         space = FeatureSpace() if axes is None else AxesSpace(axes)
         if axes is not None:
             parts, all_folds = list(map(without_axes, parts)), without_axes(all_folds)
-        folds, candidates = [], []
+        folds = [], None, []
         if is_list and "auto" in (self.covariance_estimator, self._sigma2):
-            folds, candidates = folds_of_summaries(
+            folds = folds_of_summaries(
                 parts,
                 all_folds,
                 self._n_filters,
                 whiten=self._sigma2 == 0,
                 noise=self._noise(space),
             )
-        selection = self._select(all_folds, folds, candidates, may_shrink=is_list)
+        selection = self._select(all_folds, *folds, may_shrink=is_list)
         statistics = self._shrunk_with_noise(all_folds, selection, space)
         return self._learn(statistics, selection, space)
 

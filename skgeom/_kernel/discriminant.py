@@ -513,8 +513,6 @@ class KernelDiscriminantAnalysis(
             )
             X = BlockedRows(X, y, sample_weight, empty.dtype)
             codes, weights, summary = self._encode(X.y), X.sample_weight, X.summary
-            if self._chosen_solver(len(codes)) != "nystroem":
-                X = X[np.arange(len(codes))]  # in memory, for the exact solver
             return X, codes, weights, summary
         check_library(X, self)
         X = validate_data(self, X, **self._accepted(X))
@@ -569,7 +567,8 @@ class KernelDiscriminantAnalysis(
         order = np.concatenate([order, held_out])
         selection = np.flatnonzero(np.isin(order, selection))
         rows = rows[order]
-        if isinstance(X, BlockedRows):
+        solver = self._chosen_solver(len(rows))  # an exact one needs X in memory
+        if isinstance(X, BlockedRows) and solver == "nystroem":
             X = X.select(rows)
             X.cache(np.union1d(selection, np.arange(len(rows))[-len(held_out) :]))
         else:
@@ -734,6 +733,7 @@ class KernelDiscriminantAnalysis(
             'Use solver="nystroem".',
         )
         matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
+        rounding = precision(data.X if kernel.precomputed else matrix)
         if kernel.precomputed:
             # Symmetric entries may differ by rounding. LAPACK reads only one of them,
             # and which entry depends on the solver.
@@ -748,7 +748,7 @@ class KernelDiscriminantAnalysis(
             data,
             identity=self.penalty == "identity",
             definite=kernel.definite,
-            precision=precision(data.X),
+            precision=rounding,
             # The calibration needs a Cholesky factor. Without the calibration, an
             # iterative solution takes half of the time
             # (`bench_kernel_discriminant.py solvers`).

@@ -15,6 +15,7 @@ from functools import partial
 from math import ceil, inf, prod
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
@@ -815,9 +816,15 @@ def _held_out_samples(training, most=inf):
     y, labels = to_numpy(training.y), to_numpy(training.labels)
     squared = to_numpy(squared)
     own = np.where(labels == y[:, None], squared, np.inf).min(axis=1)
-    # Rounded to single precision, the distances of equal samples are equal.
-    distances = np.float32(1 + np.column_stack([own, squared]) / training.variance)
-    keys = np.column_stack([y, distances])
+    distances = np.column_stack([own, squared]) / training.variance
+    # Different samples can have equal distances, but not equal random projections.
+    points = training.Z
+    points = points if issparse(points) else to_numpy(points).reshape(len(y), -1)
+    projection = points @ np.random.default_rng(0).standard_normal(points.shape[1])
+    projection = projection.real / (projection.real.std() or 1)
+    # Rounded to single precision, the values of equal samples are equal.
+    values = np.float32(1 + np.column_stack([distances, projection]))
+    keys = np.column_stack([y, values])
     _, rows, copies = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(copies.ravel(), to_numpy(training.weights))
     some = slice(None, None, max(ceil(len(rows) / most), 1))

@@ -107,6 +107,9 @@ def test_few_samples_are_solved_exactly_in_memory(digits):
     assert model.solver_ == "cholesky"
     # Rounding errors are amplified by one over the selected regularization.
     assert_allclose(model.transform(X), expected.transform(X), rtol=1e-9, atol=1e-9)
+    # Few distinct samples:
+    model.fit(*(da.from_array(np.repeat(values, 40, axis=0)) for values in (X, y)))
+    assert model.gamma_ == pytest.approx(KDA().fit(X, y).gamma_)
 
 
 def test_errors_name_the_block_and_change_nothing(digits):

@@ -26,9 +26,7 @@ RARE_MODELS = [
     KDA(regularization=1e-5, class_weight="balanced"),
     KDA(kernel="laplacian", gamma=0.01),
     KDA(kernel="sigmoid", gamma=1e-3, penalty="identity"),
-    KDA(kernel="cosine", priors="uniform"),
     KDA(kernel="poly", degree=1.5, temperature=2.0),
-    KDA(solver="nystroem", n_landmarks=40),
 ]
 MODELS += [pytest.param(model, marks=pytest.mark.exhaustive) for model in RARE_MODELS]
 METHODS = ["transform", "decision_function", "predict_proba", "predict_log_proba"]

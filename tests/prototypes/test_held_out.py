@@ -147,6 +147,12 @@ def test_temperature_minimizes_the_log_loss_of_held_out_samples():
     assert GMLVQ().fit(X, y).temperature_ == pytest.approx(np.exp(best.x), rel=1e-3)
 
 
+def test_different_samples_with_equal_distances_are_held_out():
+    X = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * 2.0
+    gmlvq = GMLVQ(random_state=0).fit(X, X[:, 0] > 0)
+    assert gmlvq.predict_proba(X).max(axis=1).mean() > 0.99
+
+
 def test_probabilities_follow_the_nearest_prototypes(spd):
     X, y = spd
     model = GLRSQ([2, 1, 3], temperature=0.7, random_state=0).fit(X, y)
