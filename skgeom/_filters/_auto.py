@@ -384,10 +384,10 @@ def warn_if_uninformative(selection, n_classes):
             "The filters do not separate held-out samples: their mean log posterior is "
             f"at most {best:.4f} (standard error {selection.error:.4f}), compared with "
             f"{-np.log(n_classes):.4f} for equal probabilities. The classes may not "
-            "differ, the features may be too many for the number of samples, or "
-            "features of large variance may not separate the classes. Use "
-            "StandardScaler, select features, or set regularization=0 with more "
-            "samples than features.",
+            "differ, n_components may be too small, the features may be too many for "
+            "the number of samples, or features of large variance may not separate the "
+            "classes. Increase n_components, use StandardScaler, select features, or "
+            "set regularization=0 with more samples than features.",
             UserWarning,
         )
 

@@ -610,6 +610,6 @@ def check_regular(statistics, covariances, total, n_components):
                 f"is singular: its rank is {class_rank}, but the data vary in {rank} "
                 "directions. Without regularization, the distance of this class from "
                 "other classes is unbounded. Set regularization to 'auto' or to a "
-                "positive number, apply PCA first, or shrink the covariances with "
-                "covariance_estimator='auto'."
+                "positive number, apply PCA first, or use covariance_estimator='auto' "
+                "with more samples."
             )
