@@ -430,8 +430,11 @@ class BaseFilters(
         rule = "closed form" if shrinks else "sampling noise"
         return Selection(None, float(sigma2), rule)
 
-    def _store_selection(self, selection):
+    def _store_selection(self, selection, array_like):
         self.shrinkage_ = selection.shrinkage
+        self.class_shrinkages_ = None
+        if selection.intensities is not None:
+            self.class_shrinkages_ = like(selection.intensities, array_like)
         self.regularization_ = selection.regularization
         self.selection_rule_ = selection.rule
         self.selection_scores_ = selection.scores

@@ -107,6 +107,7 @@ class AMAGauss(BaseFilters):
         The prior probabilities :math:`\pi_i`.
     {regularization_}
     {shrinkage_}
+    {class_shrinkages_}
     {selection_rule_}
     {selection_scores_}
     {restart_objectives_}
@@ -256,7 +257,7 @@ class AMAGauss(BaseFilters):
         space = data.space
         current_progress().start(space.X, data.y)
         selection = self._select(data.statistics, *self._folds(data))
-        self._store_selection(selection)
+        self._store_selection(selection, space.X)
         warn_if_uninformative(selection, len(data.statistics.classes))
         statistics = self._shrunk_with_noise(data.statistics, selection, space)
         sigma2, counts = selection.regularization, statistics.counts

@@ -180,6 +180,8 @@ class SQFA(BaseFilters):
     shrinkage_ : float or None
         The selected :math:`\rho`. None if no :math:`\rho` was selected on held-out
         samples.
+    class_shrinkages_ : ndarray of shape (n_classes,) or None
+        The intensities :math:`\rho_k`. None if no :math:`\rho` was selected.
     selection_rule_ : str
         Method that selected ``shrinkage_`` and ``regularization_``:
         ``"held-out log posterior"``; ``"given"``, if neither is automatic;
@@ -474,7 +476,8 @@ class SQFA(BaseFilters):
     def _learn(self, statistics, selection, space, start=None):
         """Optimize the filters, and store them."""
         vars(self).pop("_streamed", None)
-        self._store_selection(selection)
+        array_like = statistics.means if space.X is None else space.X
+        self._store_selection(selection, array_like)
         sigma2 = selection.regularization
         objective = self._distance_objective(statistics, sigma2)
         classes = objective.classes
@@ -500,7 +503,6 @@ class SQFA(BaseFilters):
             warn_if_uninformative(selection, len(statistics.classes))
             if self._sigma2 == "auto":
                 warn_if_unscaled(on_cpu(statistics.pooled_covariances()[1]), space)
-        array_like = statistics.means if space.X is None else space.X
         report = self._reporter(space, array_like)
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization
@@ -582,6 +584,7 @@ class SecondMomentSQFA(SQFA):
     {statistics_}
     {regularization_}
     {shrinkage_}
+    {class_shrinkages_}
     {selection_rule_}
     {selection_scores_}
     {restart_objectives_}

@@ -193,12 +193,14 @@ def test_without_regularization_linear_maps_change_nothing(rng):
 def test_common_factor_of_weights(wine):
     X, y = wine
     model = SQFA(2, tol=1e-2, n_init=1, random_state=0)
-    shrinkage, sigma2 = selected(clone(model).fit(X, y))
+    plain = clone(model).fit(X, y)
+    shrinkage, sigma2 = selected(plain)
     for factor in (0.1, 1000):
         weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), factor))
         assert selected(weighted) == (shrinkage, pytest.approx(sigma2, rel=1e-6))
     copies = clone(model).fit(X.repeat(10, axis=0), y.repeat(10))
     assert selected(copies) == (shrinkage, pytest.approx(sigma2, rel=1e-6))
+    assert_allclose(copies.class_shrinkages_, plain.class_shrinkages_, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
-from skgeom._filters._auto import class_intensities
 
 N_SAMPLES, N_FEATURES = 36, 60
 
@@ -58,8 +57,7 @@ def test_filters_are_those_of_all_features(name, weighted, wide, rng):
     statistics = ClassStatistics.from_data(X, y, sample_weight=weights)
     fitted = clone(model).fit(X, y, sample_weight=weights)
     if model.covariance_estimator == "auto":
-        _, counts = np.unique(y, return_counts=True)  # of distinct samples
-        statistics = statistics.shrunk(class_intensities(fitted.shrinkage_, counts))
+        statistics = statistics.shrunk(fitted.class_shrinkages_)
     expected = model.fit_statistics(statistics)
     components, objective = expected.components_, expected.objective_
     features = expected.statistics_
@@ -164,8 +162,7 @@ def test_noise_is_added_to_the_covariances_of_few_samples(kind, shrinks, wide, n
     model.set_params(regularization=noise).fit(X, y)
     statistics = ClassStatistics.from_data(X, y)
     if shrinks:
-        intensities = class_intensities(model.shrinkage_, statistics.counts)
-        statistics = statistics.shrunk(intensities)
+        statistics = statistics.shrunk(model.class_shrinkages_)
     statistics = with_noise(statistics, noise)
     expected = statistics.project(model.components_)
     assert model.regularization_ == 0
