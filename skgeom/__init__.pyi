@@ -35,6 +35,7 @@ class AMAGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     priors_: NDArray[Any]
     regularization_: float
     shrinkage_: float | None
+    class_shrinkages_: NDArray[Any] | None
     selection_rule_: str
     selection_scores_: Any
     restart_objectives_: NDArray[Any]
@@ -329,6 +330,7 @@ class SQFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     statistics_: ClassStatistics
     regularization_: float
     shrinkage_: float | None
+    class_shrinkages_: NDArray[Any] | None
     selection_rule_: str
     selection_scores_: Any
     restart_objectives_: NDArray[Any]
@@ -352,6 +354,7 @@ class SecondMomentSQFA(SQFA):
     statistics_: ClassStatistics
     regularization_: float
     shrinkage_: float | None
+    class_shrinkages_: NDArray[Any] | None
     selection_rule_: str
     selection_scores_: Any
     restart_objectives_: NDArray[Any]

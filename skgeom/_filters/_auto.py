@@ -35,7 +35,7 @@ from skgeom.utils.array_api import on_cpu, take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import FeatureSpace, project
 from skgeom.utils.threads import one_blas_thread
-from skgeom.utils.validation import warn_user
+from skgeom.utils.validation import warn_if_unscaled, warn_user
 
 # Candidates of the shrinkage, in addition to a small one (see _shrinkages). Compared
 # with finer grids in benchmarks/bench_constants.py.
@@ -53,11 +53,6 @@ _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
 # in proportion to the numbers (1), errors in a small class would hardly change the
 # score (benchmarks/bench_constants.py).
 _POWER = 0.5
-# Largest share of a single feature in the variance of all features without a warning.
-# It is 0.998 for wine, whose accuracy with 12 samples is 17 percentage points higher
-# after scaling, and 0.72 for breast cancer, where it is less than a point higher
-# (benchmarks/bench_constants.py).
-_UNSCALED = 0.99
 
 
 @dataclass(frozen=True)
@@ -392,21 +387,16 @@ def warn_if_uninformative(selection, n_classes):
         )
 
 
-def warn_if_unscaled(total, space):
+def warn_if_unscaled_filters(total, space):
     """Warn if one feature has nearly the whole variance of all features."""
     variances = total.diagonal()
     if type(space) is not FeatureSpace:
         variances = np.square(space.lift(_root(total).T)).sum(axis=1)
-    share = variances.max() / max(variances.sum(), np.finfo(float).tiny)
-    if np.count_nonzero(variances) > 1 and share > _UNSCALED:
-        warn_user(
-            f"Feature {np.argmax(variances)} (counted from 0) has {100 * share:.1f} % "
-            "of the variance of all features. The filters have unit norm, and the same "
-            "regularization is added to the variance of each filter output, so the "
-            "units of the features matter. If the features have different units, "
-            "divide them by their standard deviations, as StandardScaler does.",
-            UserWarning,
-        )
+    warn_if_unscaled(
+        variances,
+        "The filters have unit norm, and the same regularization is added to the "
+        "variance of each filter output, so the units of the features matter.",
+    )
 
 
 def _held_out(fold, objective_of, candidate, n_components, constraint, start):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._filters._auto import warn_if_uninformative, warn_if_unscaled
+from skgeom._filters._auto import warn_if_uninformative, warn_if_unscaled_filters
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import optimize_filters
 from skgeom._filters.sqfa import SQFA
@@ -276,7 +276,7 @@ class AMAGauss(BaseFilters):
             )
         within, total = map(to_numpy, statistics.pooled_covariances())
         if self._sigma2 == "auto":
-            warn_if_unscaled(total, space)
+            warn_if_unscaled_filters(total, space)
         span_only = is_negligible(sigma2, within)
         if span_only:
             check_regular(statistics, statistics.covariances, total, self._n_filters)

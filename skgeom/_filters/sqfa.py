@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from skgeom._filters._auto import (
     folds_of_summaries,
     warn_if_uninformative,
-    warn_if_unscaled,
+    warn_if_unscaled_filters,
 )
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import (
@@ -502,7 +502,9 @@ class SQFA(BaseFilters):
                 _warn_of_few_samples(statistics, classes.covariances)
             warn_if_uninformative(selection, len(statistics.classes))
             if self._sigma2 == "auto":
-                warn_if_unscaled(on_cpu(statistics.pooled_covariances()[1]), space)
+                warn_if_unscaled_filters(
+                    on_cpu(statistics.pooled_covariances()[1]), space
+                )
         report = self._reporter(space, array_like)
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization

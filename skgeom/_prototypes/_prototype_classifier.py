@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import column_or_1d
 
 from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
@@ -63,8 +64,15 @@ from skgeom.utils.validation import (
     cholesky,
     class_factors,
     shape_of,
+    warn_if_unscaled,
     warn_user,
 )
+
+
+def _variances(X):
+    """Variances of the features, from at most about ten million numbers of X."""
+    some = X[:: max(ceil(X.shape[0] * X.shape[1] / 1e7), 1), :]
+    return mean_variance_axis(some, 0)[1] if issparse(X) else to_numpy(some).var(axis=0)
 
 
 def prototype_counts(n_prototypes, classes):
@@ -364,7 +372,8 @@ class PrototypeClassifier(
             If L-BFGS does not converge within ``max_iter`` iterations, or stops before
             convergence because no step decreases the cost.
         UserWarning
-            If the initial prototypes of all classes are equal.
+            If the initial prototypes of all classes are equal, or if one feature of
+            vectors has more than 99 % of the variance of all features.
         """
         if is_dask(X) and self.solver == "sgd":
             return fit_blocks(self, X, y, sample_weight)
@@ -504,6 +513,9 @@ class PrototypeClassifier(
         if continues:
             return self._continued(X, y, weights, class_sums)
         self._check_counts(counts, to_numpy(y))
+        if X.ndim == 2:
+            consequence = "It determines nearly all distances from the prototypes."
+            warn_if_unscaled(_variances(X), consequence)
         self._find_components(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
         labels = like(np.repeat(np.arange(len(classes)), counts), X)

@@ -663,6 +663,11 @@ def check_sample_weight(sample_weight, X, **options):
 
 
 _OURS = ("skgeom", "sklearn")
+# Largest share of a single feature in the variance of all features without a warning.
+# It is 0.998 for wine, whose accuracy with 12 samples is 17 percentage points higher
+# after scaling, and 0.72 for breast cancer, where it is less than a point higher
+# (benchmarks/bench_constants.py).
+_UNSCALED = 0.99
 
 
 def warn_user(message, category):
@@ -671,6 +676,19 @@ def warn_user(message, category):
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_if_unscaled(variances, consequence):
+    """Warn, with a consequence, if one feature has nearly the whole variance."""
+    share = variances.max() / max(variances.sum(), np.finfo(float).tiny)
+    if np.count_nonzero(variances) > 1 and share > _UNSCALED:
+        warn_user(
+            f"Feature {np.argmax(variances)} (counted from 0) has {100 * share:.1f} % "
+            f"of the variance of all features. {consequence} If the features have "
+            "different units, divide them by their standard deviations, as "
+            "StandardScaler does.",
+            UserWarning,
+        )
 
 
 # A file that scikit-geometry contains, and no version of this package.

@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import (
 )
 
 from benchmarks.suite import factors, irrelevant_features, small_class
-from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom import RSLVQ, SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom._filters._auto import class_intensities
 
 
@@ -87,7 +87,7 @@ def test_a_rare_class_of_two(rng):
 def test_unscaled_features_are_a_warning():
     """With few samples of wine, the accuracy is 75 %, and 92 % after scaling."""
     X, y = (values[::15] for values in load_wine(return_X_y=True))
-    for model in (SQFA(random_state=0), AMAGauss(random_state=0)):
+    for model in (SQFA(random_state=0), AMAGauss(random_state=0), RSLVQ()):
         with pytest.warns(UserWarning, match="Feature 12 .*StandardScaler"):
             model.fit(X, y)
         model.fit(X / X.std(axis=0), y)  # without a warning
