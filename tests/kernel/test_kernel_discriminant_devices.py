@@ -14,19 +14,23 @@ from skgeom import KernelDiscriminantAnalysis
 from skgeom.utils.array_api import to_numpy
 
 KDA = KernelDiscriminantAnalysis
+LANDMARKS = {"solver": "nystroem", "n_landmarks": 40}
 MODELS = [
     KDA(),
     KDA(penalty="identity", regularization=1e-3),
     KDA(criterion="total", kernel="linear", regularization=1e-3),
     KDA(solver="eigen", kernel="chi2", gamma=0.1, regularization=1e-3),
-    KDA(solver="nystroem", n_landmarks=40, penalty="identity"),
-    KDA(solver="nystroem", n_landmarks=40, kernel="poly", regularization=1e-3),
+    KDA(**LANDMARKS, penalty="identity"),
+    # Rounding divided by the selected penalty would exceed the tolerance.
+    KDA(**LANDMARKS, kernel="poly", degree=1.5, regularization=1e-3),
 ]
 RARE_MODELS = [
     KDA(regularization=1e-5, class_weight="balanced"),
     KDA(kernel="laplacian", gamma=0.01),
     KDA(kernel="sigmoid", gamma=1e-3, penalty="identity"),
-    KDA(kernel="poly", degree=1.5, temperature=2.0),
+    KDA(kernel="cosine", priors="uniform"),
+    KDA(kernel="poly", degree=2, temperature=2.0),
+    KDA(**LANDMARKS),
 ]
 MODELS += [pytest.param(model, marks=pytest.mark.exhaustive) for model in RARE_MODELS]
 METHODS = ["transform", "decision_function", "predict_proba", "predict_log_proba"]

@@ -355,9 +355,11 @@ def test_more_classes_than_held_out_samples(monkeypatch):
     assert losses[0] < 0.7 * losses[1]
 
 
-def test_precomputed(wine):
+def test_float32_and_precomputed(wine):
     X, y = wine
     kda = KDA(gamma=0.05).fit(X, y)
+    single = KDA(gamma=0.05).fit(X.astype(np.float32), y)
+    assert_allclose(single.temperature_, kda.temperature_, rtol=1e-6)
     K = rbf_kernel(X, gamma=0.05)
     given = KDA(kernel="precomputed").fit(K, y)
     assert_allclose(given.predict_proba(K), kda.predict_proba(X), rtol=1e-6)

@@ -9,11 +9,7 @@ from pyriemann.geometry import distance, mean
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 
 from skgeom import GLRSQ, PLRSQ
-from skgeom._prototypes._metrics import (
-    SPD_METRICS,
-    VectorMetric,
-    VectorPairs,
-)
+from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric, VectorPairs
 
 # Of each metric, a distance, the square of which is compared, a mean of weighted
 # samples, and options of that.
