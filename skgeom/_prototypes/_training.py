@@ -38,7 +38,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import current_progress
-from skgeom.utils.threads import map_threads, one_blas_thread
+from skgeom.utils.threads import map_threads
 from skgeom.utils.validation import warn_user
 
 # Matrix entries of all pairs of samples and prototypes in one block, which one thread
@@ -535,44 +535,42 @@ def fit_lbfgs(
         sum_of(training.weights, axis=0)
     )
     fixed_scale = None if learn_scale else scale
-    # If matrices are small, BLAS threads compete with the threads of the cost.
-    with one_blas_thread(training.Z.ndim == 3):
-        try:
-            cost = PrototypeCost(training, loss, fixed_scale, reduction)
-            point = cost.join(training.prototypes, scale, matrix)
-            losses = [cost(point)[0]]
-        except np.linalg.LinAlgError:
-            raise ValueError(SINGULAR) from None
+    try:
+        cost = PrototypeCost(training, loss, fixed_scale, reduction)
+        point = cost.join(training.prototypes, scale, matrix)
+        losses = [cost(point)[0]]
+    except np.linalg.LinAlgError:
+        raise ValueError(SINGULAR) from None
 
-        def result_at(point):
-            prototypes, found, matrix = cost.split(point)
-            if reduction is not None:
-                prototypes, matrix = reduction.restore(prototypes, matrix)
-            # scikit-learn requires n_iter_ >= 1, even if the start is a minimum.
-            n_iter = max(len(losses) - 1, 1)
-            found = float(found), np.array(losses), n_iter
-            return TrainingResult(prototypes, *found, matrix)
+    def result_at(point):
+        prototypes, found, matrix = cost.split(point)
+        if reduction is not None:
+            prototypes, matrix = reduction.restore(prototypes, matrix)
+        # scikit-learn requires n_iter_ >= 1, even if the start is a minimum.
+        n_iter = max(len(losses) - 1, 1)
+        found = float(found), np.array(losses), n_iter
+        return TrainingResult(prototypes, *found, matrix)
 
-        def note(point, value):
-            losses.append(value)
-            result = partial(result_at, point)
-            if report is not None and report("iteration", value, result):
-                return True
-            return value <= goal  # the classes are separated
+    def note(point, value):
+        losses.append(value)
+        result = partial(result_at, point)
+        if report is not None and report("iteration", value, result):
+            return True
+        return value <= goal  # the classes are separated
 
-        # A warm start is closer to the minimum than the optimum in the tangent space.
-        is_curved = training.metric.tangent_metric and reduction is None
-        if is_curved and training.scale is None:
-            with suppress(StartError, np.linalg.LinAlgError):
-                limits = {"tol": _PRECISE * tol, "max_iter": max_iter}
-                flat = tangent_minimum(training, loss, fixed_scale, scale, goal, limits)
-                near = cost.join(*flat)
-                if (value := cost(near)[0]) < losses[0]:
-                    point = near
-                    note(near, value)
-        n_left = max_iter + 1 - len(losses)
-        limits = {"tol": tol, "max_iter": n_left}
-        found = minimize_cost(cost, point, note, _PRECISE * tol, **limits)
+    # A warm start is closer to the minimum than the optimum in the tangent space.
+    is_curved = training.metric.tangent_metric and reduction is None
+    if is_curved and training.scale is None:
+        with suppress(StartError, np.linalg.LinAlgError):
+            limits = {"tol": _PRECISE * tol, "max_iter": max_iter}
+            flat = tangent_minimum(training, loss, fixed_scale, scale, goal, limits)
+            near = cost.join(*flat)
+            if (value := cost(near)[0]) < losses[0]:
+                point = near
+                note(near, value)
+    n_left = max_iter + 1 - len(losses)
+    limits = {"tol": tol, "max_iter": n_left}
+    found = minimize_cost(cost, point, note, _PRECISE * tol, **limits)
     if not found.converged:
         reason, remedy = found.reason, "tol"
         if len(losses) > max_iter:
