@@ -17,7 +17,7 @@ from skgeom._statistics import (
 )
 from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils.array_api import like, to_numpy
-from skgeom.utils.validation import checked_samples
+from skgeom.utils.validation import checked_samples, warn_user
 
 # Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
 # MNIST, the accuracy of a Gaussian classifier differs by at most 0.04 percentage
@@ -340,6 +340,28 @@ def within_standard_error(scores, weights, n_errors=1):
 def standard_error(values, weights):
     """The standard error of the weighted mean of values."""
     return float(np.linalg.norm(weights * (values - weights @ values)))
+
+
+def warn_if_at_chance(scores, codes, weights):
+    """Warn if predictions of held-out samples are hardly better than chance.
+
+    The accuracy with equal weights of the classes has to exceed one over the number of
+    classes by more than two standard errors. ``scores`` contains the scores of the
+    classes, of shape (n_samples, n_classes).
+    """
+    shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
+    correct = (scores.argmax(axis=1) == codes).astype(float)
+    accuracy, error = shares @ correct, standard_error(correct, shares)
+    if accuracy - 2 * error <= chance:
+        warn_user(
+            "The predictions of held-out samples are hardly better than chance: their "
+            f"balanced accuracy is {accuracy:.3f} (standard error {error:.3f}), "
+            f"compared with {chance:.3f} for guesses. The samples may be too few, the "
+            "classes may not differ, or distances may depend on features that do not "
+            "separate the classes. Scale or select features, or transform them with "
+            "SQFA.",
+            UserWarning,
+        )
 
 
 def fit_temperature(scores, codes, weights):

@@ -23,6 +23,7 @@ from skgeom._held_out import (
     class_shares,
     fit_temperature,
     held_out_folds,
+    warn_if_at_chance,
     within_standard_error,
 )
 from skgeom._prototypes._losses import class_log_densities, log_sum, nearest_scores
@@ -730,11 +731,12 @@ def select_representability(training, make_loss, scale, **limits):
     if not parts:
         return weights[0], {}
     held_out_weights = np.where(folds < 0, 0, to_numpy(sample.weights))
-    shares = class_shares(to_numpy(sample.y), held_out_weights)
+    labels = to_numpy(sample.y)
+    shares = class_shares(labels, held_out_weights)
     points = [to_numpy(training.prototypes)] * len(parts)
-    scores, means = [], {}
+    of_classes, scores, means = [], [], {}
     for weight in weights:
-        found = np.zeros(len(folds))
+        found = np.zeros((len(folds), len(training.counts)))
         for fold, (rest, held_out) in enumerate(parts):
 
             def note(_, value, fold=fold):
@@ -745,11 +747,13 @@ def select_representability(training, make_loss, scale, **limits):
             options = {"least_decrease": limits["tol"], **limits}
             points[fold] = minimize_cost(cost, points[fold], note, **options).point
             found[folds == fold] = _log_probabilities(held_out, points[fold], scale)
-        scores.append(found)
+        of_classes.append(found)
+        scores.append(found[np.arange(len(labels)), labels])
         means[weight] = round(float(shares @ scores[-1]), 6)
         if means[weight] < max(means.values()):
             break
     chosen = within_standard_error(scores, shares, _STANDARD_ERRORS)
+    warn_if_at_chance(of_classes[chosen], labels, held_out_weights)
     return weights[chosen], means
 
 
@@ -782,7 +786,9 @@ def select_temperature(training, held_out_distances):
             break
     if not found.any():
         return None
-    return fit_temperature(scores[found], y[found], weights[found])
+    held_out = scores[found], y[found], weights[found]
+    warn_if_at_chance(*held_out)
+    return fit_temperature(*held_out)
 
 
 def _subset(training, rows):
@@ -793,14 +799,13 @@ def _subset(training, rows):
 
 
 def _log_probabilities(training, prototypes, scale):
-    """Log probability of the class of each sample, with equal class priors."""
+    """Log probabilities of the classes for each sample, with equal class priors."""
     prototypes = like(prototypes, training.y)
     squared = training.metric.squared_distances(training.Z, prototypes)
     counts = np.repeat(training.counts, training.counts)
     even = like(-np.log(counts), training.y)
     scores = class_log_densities(squared, training.counts, even, scale)
-    scores = to_numpy(scores - log_sum(scores)[0][:, None])
-    return scores[np.arange(len(scores)), to_numpy(training.y)]
+    return to_numpy(scores - log_sum(scores)[0][:, None])
 
 
 def _held_out_samples(training, most=inf):

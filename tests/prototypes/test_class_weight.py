@@ -69,6 +69,7 @@ def test_balanced_is_the_weight_that_makes_classes_equal(unequal, estimator):
     assert_allclose(weighted, repeated.transform(X), rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 @pytest.mark.parametrize("estimator", FAMILY, ids=repr)
 def test_a_heavier_class_is_predicted_more_often(overlapping, estimator):
     X, y, X_test, _ = overlapping

@@ -114,6 +114,7 @@ def test_baselines_of_complex_matrices(phases):
     assert tslda().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 @pytest.mark.parametrize(
     "model", [PLRSQ(), Recentering(), TransferDiscriminantAnalysis(), mdrm(), tslda()]
 )

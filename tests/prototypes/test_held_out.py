@@ -63,6 +63,7 @@ def test_the_weight_is_the_largest_within_standard_errors(distance):
     assert_allclose(model.representability_, expected)
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 def test_classes_that_are_far_apart_are_let_loose():
     overlapping, apart = (RSLVQ().fit(*samples(d)) for d in (0.1, 4.0))
     assert overlapping.representability_ == 0.1 > 0.01 > apart.representability_
