@@ -49,8 +49,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         of ``n_levels`` bins with about equal numbers of samples. If the bins would have
         fewer samples than features, fewer bins are used, but at least two.
     n_points : int, default=400
-        Number of equally spaced points of the grid from the smallest to the largest
-        target. The grid also contains the levels.
+        Number of quantiles of the training targets, including the smallest and the
+        largest target, that form the grid on which the posterior is evaluated.
     prior_samples : float or "auto", default="auto"
         Weight of the pooled covariance of all levels in the covariance of each level,
         as a number of samples per feature. Larger values regularize more. "auto"
@@ -71,12 +71,13 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     shrinkage_ : ndarray of shape (n_levels_found,)
         Weight of the pooled covariance in the covariance of each level, from 0 to 1.
     grid_ : ndarray of shape (n_grid,)
-        Targets at which the posterior is evaluated, in ascending order: ``n_points``
-        equally spaced points from the smallest to the largest target, and the levels.
+        Targets at which the posterior is evaluated, in ascending order: the distinct
+        values of ``n_points`` quantiles. The distribution function is interpolated
+        linearly between the targets, so the grid has points between two levels even if
+        all targets are levels. Beyond the outer levels, the Gaussian is constant.
     prior_ : ndarray of shape (n_grid,)
-        Prior probabilities of the points of ``grid_``. The frequencies of the levels
-        are divided by the spacing of the levels, interpolated on the grid, multiplied
-        by the spacing of the grid, and normalized.
+        Prior probabilities of the points of ``grid_``: the fractions of the quantiles
+        that are equal to the point.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -187,16 +188,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         gaussians = list(zip(self.levels_, statistics.means, covariances, strict=True))
         pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)
         self._pencils = [_pencil(*pair) for pair in pairs]
-        # Beyond the outer levels, which may be means of bins, the Gaussian is constant.
-        ends = (y.min(), y.max()) if len(sums) > 1 else self.levels_[[0, 0]]
         _check_memory(self.n_points, 8)
-        self.grid_ = np.union1d(np.linspace(*ends, self.n_points), self.levels_)
-        self.prior_ = np.ones(1)
-        if len(self.levels_) > 1:
-            densities = shares / np.gradient(self.levels_)
-            self.prior_ = np.interp(self.grid_, self.levels_, densities)
-            self.prior_ *= np.gradient(self.grid_)
-            self.prior_ /= self.prior_.sum()
+        values, _, ranks = _ranks(y, weights)
+        quantiles = np.interp(np.linspace(0, 1, self.n_points), ranks, values)
+        self.grid_, counts = np.unique(quantiles, return_counts=True)
+        self.prior_ = counts / self.n_points
         return self
 
     def _select_prior(self, X, y, weights, labels):
@@ -410,12 +406,21 @@ def _rows(X, y):
     return np.column_stack([X, y])
 
 
+def _ranks(y, weights):
+    """Distinct targets, their indices, and their relative ranks between 0 and 1.
+
+    The rank is the share of smaller targets plus half of the share of equal targets.
+    """
+    values, labels = np.unique(y, return_inverse=True)
+    shares = np.bincount(labels, weights) / weights.sum()
+    return values, labels, shares.cumsum() - shares / 2
+
+
 def _levels(X, y, weights, n_levels):
     """The index of the level of each sample; the levels are in ascending order."""
-    values, labels = np.unique(y, return_inverse=True)
+    values, labels, ranks = _ranks(y, weights)
     if len(values) <= n_levels:
         return labels
     n_levels = min(n_levels, max(len(np.unique(X, axis=0)) // (X.shape[1] + 1), 2))
-    quantiles = np.linspace(0, 1, n_levels + 1)[1:-1]
-    edges = np.quantile(y, quantiles, weights=weights, method="inverted_cdf")
-    return np.unique(np.searchsorted(edges, y), return_inverse=True)[1]
+    bins = np.floor(np.round(ranks * n_levels, 9))  # equal in spite of rounding
+    return np.unique(bins[labels], return_inverse=True)[1]

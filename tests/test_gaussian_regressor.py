@@ -113,28 +113,37 @@ def test_constant_features_and_constant_target():
     assert_allclose(GaussianRegressor().fit(X, np.full(50, 7.0)).predict(X), 7)
 
 
-def test_levels_of_unequal_spacing_are_points_of_the_grid():
-    levels = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 1024.0])
+def test_levels_of_unequal_spacing():
+    levels = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
     rng = np.random.default_rng(0)
     number = np.repeat(np.arange(6), 50)
     X = rng.normal(size=(300, 3)) * 0.1 + 5 * number[:, None]
-    model = GaussianRegressor(n_points=20).fit(X, levels[number])
+    model = GaussianRegressor().fit(X, levels[number])
     assert_allclose(model.prior_.sum(), 1)
-    assert np.isin(model.levels_, model.grid_).all()
+    assert_allclose(model.grid_[[0, -1]], [1, 32])
+    # Half of the prior of an inner level is below it, half of it is above it.
+    assert_allclose(
+        [model.prior_[model.grid_ < v].sum() for v in (4, 8)],
+        [5 / 12, 7 / 12],
+        atol=5e-3,
+    )
     means = 5.0 * np.arange(6)[:, None].repeat(3, axis=1)
     assert_allclose(model.predict(means), levels, rtol=0.1)
 
 
-def test_the_prior_of_equal_bins_is_uniform_over_unequal_spacings():
-    """Densities of the levels are divided by their spacing, and points weigh theirs."""
-    y = np.repeat([0.0, 1.0, 2.0, 6.0, 10.0, 14.0], 20)
-    X = np.random.default_rng(0).normal(size=(120, 2))
-    for n_points in (2, 11, 400):
-        model = GaussianRegressor(n_points=n_points, prior_samples=10).fit(X, y)
-        below = model.prior_[model.grid_ < 2].sum()
-        above = model.prior_[model.grid_ > 2].sum()
-        # Between the levels there are two spacings of 1 and three spacings of 4.
-        assert 0.5 < below / above * 3 / 2 < 1.5
+@pytest.mark.parametrize("target", ["outlier", "lognormal", "counts"])
+def test_targets_of_skewed_distributions(target):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 5))
+    y = X.sum(axis=1) / 5**0.5 + 0.5 * rng.normal(size=1500)
+    y = {"outlier": y, "lognormal": np.exp(y), "counts": rng.poisson(np.exp(y))}[target]
+    train = np.where((np.arange(500) == 0) & (target == "outlier"), 30, y[:500])
+    model = GaussianRegressor().fit(X[:500], train)
+    assert model.score(X[500:], y[500:]) > 0.4
+    low, high = model.predict_interval(X[500:], coverage=0.9)
+    assert 0.85 < np.mean((low <= y[500:]) & (y[500:] <= high))
+    scaled = GaussianRegressor().fit(X[:500], train, np.full(500, 0.37))
+    assert_allclose(scaled.predict(X), model.predict(X), rtol=1e-6)
 
 
 def test_many_features_are_fitted_by_one_decomposition_between_levels(monkeypatch):
