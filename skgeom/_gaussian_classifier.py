@@ -4,6 +4,7 @@ from copy import copy
 from numbers import Real
 
 import numpy as np
+from scipy.linalg import solve
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -430,7 +431,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             pooled, self.diagonal_shrinkage_ = shrunk_to_diagonal(
                 pooled, np.diag(total), n_distinct
             )
-        basis, log_volume = (None, 0.0) if self.regularization_ else _span(total)
+        basis, log_volume = None, 0.0
+        if not self.regularization_:
+            basis, log_volume = _span(total, pooled if shrinks else None)
         if basis is not None:
             covariances = basis.T @ covariances @ basis
             pooled = basis.T @ pooled @ basis
@@ -545,8 +548,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         return logsumexp(joint, axis=1) + common
 
 
-def _span(total):
-    """The directions in which the samples vary; None if they vary in all directions.
+def _span(total, pooled=None):
+    """Directions of features; None if the samples vary in all directions.
+
+    The directions span :math:`R^{-1} T`, with the pooled covariance R and the total
+    covariance T. All log-density ratios of classes whose covariances are mixtures of R
+    and of covariances in the span of the samples depend on these directions only, if
+    the weight of R is the same for all classes. Without ``pooled``, R contains the
+    total variances.
 
     Returns
     -------
@@ -572,8 +581,12 @@ def _span(total):
     columns = np.empty((len(total), rank))
     columns[pivots - 1] = np.tril(factor[:, :rank])
     axes, _ = np.linalg.qr(columns)
-    volumes = np.abs(np.diag(np.linalg.qr(scales[:, None] * axes, mode="r")))
-    return axes / scales[:, None], float(np.log(volumes).sum())
+    samples, _ = np.linalg.qr(scales[:, None] * axes)
+    if pooled is not None:
+        pooled = pooled / scales / scales[:, None] + np.diag(variances == 0)
+        axes, _ = np.linalg.qr(solve(pooled, axes, assume_a="pos"))
+    basis = axes / scales[:, None]
+    return basis, -float(np.linalg.slogdet(basis.T @ samples)[1])
 
 
 def _whitener(covariance, name):

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -350,3 +351,24 @@ def test_one_wrong_row_is_no_error():
     X, y = load_iris(return_X_y=True)
     model = GaussianClassifier().fit(np.r_[X, [[1e3] * 4]], np.r_[y, 0])
     assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("covariance", ["full", "shared"])
+def test_more_features_than_samples(covariance):
+    rng, scores = np.random.default_rng(0), []
+    units = np.logspace(-3, 3, 300)
+    for _ in range(3):
+        y = rng.integers(3, size=1060)
+        means = np.pad(0.8 * rng.normal(size=(3, 15)), ((0, 0), (0, 285)))
+        X = means[y] + rng.normal(size=(1060, 300))
+        peer = LinearDiscriminantAnalysis("lsqr", "auto")
+        models = GaussianClassifier(covariance), peer
+        scores.append([m.fit(X[:60], y[:60]).score(X[60:], y[60:]) for m in models])
+    assert np.subtract(*np.mean(scores, axis=0)) > -0.01
+    scaled = GaussianClassifier(covariance).fit(X[:60] * units, y[:60])
+    expected = models[0].predict_proba(X)
+    assert_allclose(scaled.predict_proba(X * units), expected, atol=1e-9)
+    # Scaling shifts the log-densities in the span of the 60 samples.
+    larger = GaussianClassifier(covariance).fit(2 * X[:60], y[:60])
+    shift = models[0].score_samples(X[60:]) - larger.score_samples(2 * X[60:])
+    assert_allclose(shift, 59 * np.log(2), rtol=1e-6)
