@@ -87,8 +87,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Prior probabilities of the classes, in the order of ``classes_``. None uses the
         proportions of the classes in the training data.
     verbose : int, default=0
-        If positive, the fit methods print ``shrinkage_``, ``prior_samples_`` and
-        ``diagonal_shrinkage_``.
+        If positive, the fit methods print ``shrinkage_``, ``prior_samples_``,
+        ``diagonal_shrinkage_`` and ``temperature_``.
 
     Attributes
     ----------
@@ -110,6 +110,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     prior_samples_ : float or None
         The number q of prior samples per feature that :meth:`fit` selected on held-out
         samples; None without held-out samples.
+    temperature_ : float
+        The log densities are divided by this temperature before the logarithms of the
+        priors are added: 1, or 4 or 16 if the Gaussians are too confident on held-out
+        samples (see the notes). 1 without held-out samples. :meth:`score_samples` does
+        not use it.
     selection_scores_ : dict of ndarrays or None
         ``"prior_samples"`` and ``"brier_score"`` of each candidate for q. The Brier
         score is the mean over samples of the squared errors of the posteriors, summed
@@ -148,11 +153,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     posteriors of held-out samples in five folds, or in fewer folds if these hold out
     500 samples, and selects the largest q whose Brier score is within one standard
     error of the best score. Before the Brier score is computed, the log densities are
-    divided by a temperature of 1, 4 or 16, whichever leads to the best score. If there
-    are more than 10,000 samples, the held-out samples are taken from a subset of 10,000
-    samples, which depends on the values of X. The result does not depend on the units
-    of the features, on the order of the samples, or on a common factor of all sample
-    weights.
+    divided by a temperature of 1, 4 or 16, whichever leads to the best score; that of
+    the selected q is ``temperature_``. If there are more than 10,000 samples, the
+    held-out samples are taken from a subset of 10,000 samples, which depends on the
+    values of X. The result does not depend on the units of the features, on the order
+    of the samples, or on a common factor of all sample weights.
 
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
@@ -375,7 +380,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 unique_labels(classes, known)  # raises if strings and numbers are mixed
                 known = union_of_classes(classes, known)
         if first:
-            self.prior_samples_ = self.selection_scores_ = None
+            self.prior_samples_, self.temperature_, self.selection_scores_ = (
+                None,
+                1.0,
+                None,
+            )
             self._distinct_shares = {}
         else:
             known = union_of_classes(known, self.classes_)
@@ -399,7 +408,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         check_two_classes(statistics.classes, type(self).__name__, argument)
         self._store(statistics, statistics.classes)
         self._distinct_shares = held_out.distinct_shares() if held_out else {}
-        self.prior_samples_ = self.selection_scores_ = None
+        self.prior_samples_, self.temperature_, self.selection_scores_ = None, 1.0, None
         return self._fit_gaussians(held_out)
 
     def _store(self, statistics, classes):
@@ -444,9 +453,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             covariances, names = pooled[None], ["all classes together"]
         elif shrinks:
             if held_out is not None:
-                prior, self.selection_scores_ = held_out.select_prior(
+                selected = held_out.select_prior(
                     statistics, basis, pooled, self.diagonal_shrinkage_, self.priors_
                 )
+                prior, self.temperature_, self.selection_scores_ = selected
                 self.prior_samples_ = prior
             if prior is None:
                 self.shrinkage_selection_ = "closed-form"
@@ -473,7 +483,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         )
         current_progress().print(
             f"shrinkage_ {intensities} ({self.shrinkage_selection_}), prior_samples_ "
-            f"{self.prior_samples_}, diagonal_shrinkage_ {self.diagonal_shrinkage_:.3g}"
+            f"{self.prior_samples_}, diagonal_shrinkage_ "
+            f"{self.diagonal_shrinkage_:.3g}, temperature_ {self.temperature_:g}"
         )
         return self
 
@@ -488,7 +499,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     # Prediction
 
-    def _log_joint(self, X):
+    def _log_joint(self, X, temperature=1.0):
         """Logarithms of prior times density, without a common summand.
 
         Returns the logarithms, (n_samples, n_classes), and the summand, (n_samples,),
@@ -519,10 +530,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 largest = xp.max(densities, axis=1)
                 densities = densities - largest[:, None]
                 common = constant + largest
-            return densities + xp.log(self.priors_), common
+            return densities / temperature + xp.log(self.priors_), common
 
     def _joint_log_likelihood(self, X):
-        joint, _ = self._log_joint(X)
+        joint, _ = self._log_joint(X, self.temperature_)
         return joint
 
     def __sklearn_tags__(self):

@@ -165,7 +165,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         self.prior_samples_ = self.prior_samples
         if self.prior_samples == "auto":
             self.prior_samples_ = self._select_prior(X, y, weights, labels)
-        rows, _ = distinct_rows(_rows(X, y), labels)
+        rows, _ = distinct_rows(np.column_stack([X, y]), labels)
         n_distinct, sums = np.bincount(labels[rows]), np.bincount(labels, weights)
         shares = sums / sums.sum()
         # The unbiased covariance of a level needs a sum of weights above one.
@@ -196,7 +196,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def _select_prior(self, X, y, weights, labels):
-        folds = held_out_folds(_rows(X, y), labels)
+        folds = held_out_folds(np.column_stack([X, y]), labels)
         scores = np.zeros((len(_PRIOR_SAMPLES), len(y)))
         for fold in np.unique(folds[folds >= 0]):
             out = folds == fold
@@ -400,10 +400,6 @@ def _check_memory(n_points, n_samples):
         f"The densities of X at {n_points} targets",
         "Reduce n_points, or pass fewer samples.",
     )
-
-
-def _rows(X, y):
-    return np.column_stack([X, y])
 
 
 def _ranks(y, weights):

@@ -54,9 +54,10 @@ class HeldOutSamples:
         return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
     def select_prior(self, total, basis, pooled, diagonal, priors):
-        """Select an element of ``PRIOR_SAMPLES``; also returns all Brier scores.
+        """Select an element of ``PRIOR_SAMPLES`` and its best temperature.
 
-        Both are None if no samples can be held out.
+        Returns the element, the temperature, and the Brier scores of all elements. If
+        no samples can be held out, the temperature is 1 and the others are None.
 
         The score of an element is the Brier score of the posteriors of held-out samples
         at the best temperature. The largest element whose score is within one standard
@@ -100,23 +101,23 @@ class HeldOutSamples:
             rows.append(out)
             n_rows += len(out)
         if not rows:
-            return None, None
+            return None, 1.0, None
         rows, densities = np.concatenate(rows), np.concatenate(densities)
         labels = np.searchsorted(total.classes, self.y[rows])
         weights = (priors / total.counts)[labels] * sample_weights[rows]
         weights = weights / weights.sum()
-        scores = _scores(densities, labels, np.log(priors), weights)
+        scores, temperatures = _scores(densities, labels, np.log(priors), weights)
         finite = np.nan_to_num(scores, nan=-np.inf)
-        number = within_standard_error(finite.T[::-1], weights)
+        number = len(PRIOR_SAMPLES) - 1 - within_standard_error(finite.T[::-1], weights)
         of_candidates = {
             "prior_samples": PRIOR_SAMPLES.copy(),
             "brier_score": 1 - weights @ scores,
         }
-        return float(PRIOR_SAMPLES[::-1][number]), of_candidates
+        return float(PRIOR_SAMPLES[number]), float(temperatures[number]), of_candidates
 
 
 def _scores(densities, labels, log_priors, weights):
-    """Scores of samples (rows) for each prior (column), at the best temperature."""
+    """Scores of samples (rows) for each prior (column), and best temperatures."""
     densities = densities - densities.max(axis=1, keepdims=True)
     of_temperatures = []
     for temperature in _TEMPERATURES:
@@ -126,7 +127,8 @@ def _scores(densities, labels, log_priors, weights):
         of_temperatures.append(2 * own - np.square(posteriors).sum(axis=1))
     of_temperatures = np.array(of_temperatures)
     best = np.argmax(weights @ of_temperatures, axis=0)
-    return of_temperatures[best, :, np.arange(len(best))].T
+    columns = np.arange(len(best))
+    return of_temperatures[best, :, columns].T, np.take(_TEMPERATURES, best)
 
 
 def prior_intensities(n_prior, counts):

@@ -433,7 +433,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     adaptation_evidence_ : dict of float
         For each tested adaptation (``"means"``, ``"means and priors"``), the mean gain
         of held-out log-likelihood, divided by its standard error. An adaptation is used
-        if this number exceeds 2.
+        if this number exceeds 2.28.
     shrinkage_ : float
         The shrinkage of S: ``shrinkage``, or the selected value.
     shrinkage_scores_ : dict of ndarray of shape (n_folds,)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -203,8 +204,8 @@ def test_the_selected_prior_and_all_scores_are_stored():
         GaussianClassifier("shared").fit(X, y),
         GaussianClassifier().partial_fit(X, y),
     ):
-        assert other.prior_samples_ is None
-        assert other.selection_scores_ is None
+        assert other.prior_samples_ is other.selection_scores_ is None
+        assert other.temperature_ == 1
 
 
 def test_partial_fit_keeps_the_selected_prior():
@@ -353,22 +354,32 @@ def test_one_wrong_row_is_no_error():
     assert model.score(X, y) > 0.95
 
 
-@pytest.mark.parametrize("covariance", ["full", "shared"])
-def test_more_features_than_samples(covariance):
-    rng, scores = np.random.default_rng(0), []
-    units = np.logspace(-3, 3, 300)
+@both_covariances
+def test_more_features_than_samples(covariance, rng):
+    scores, units = [], np.logspace(-3, 3, 300)
     for _ in range(3):
         y = rng.integers(3, size=1060)
-        means = np.pad(0.8 * rng.normal(size=(3, 15)), ((0, 0), (0, 285)))
-        X = means[y] + rng.normal(size=(1060, 300))
-        peer = LinearDiscriminantAnalysis("lsqr", "auto")
-        models = GaussianClassifier(covariance), peer
-        scores.append([m.fit(X[:60], y[:60]).score(X[60:], y[60:]) for m in models])
-    assert np.subtract(*np.mean(scores, axis=0)) > -0.01
+        X = rng.normal(size=(1060, 300))
+        X[:, :15] += 0.8 * rng.normal(size=(3, 15))[y]
+        model = GaussianClassifier(covariance).fit(X[:60], y[:60])
+        peer = LinearDiscriminantAnalysis("lsqr", "auto").fit(X[:60], y[:60])
+        scores.append(model.score(X[60:], y[60:]) - peer.score(X[60:], y[60:]))
+    assert np.mean(scores) > -0.01
     scaled = GaussianClassifier(covariance).fit(X[:60] * units, y[:60])
-    expected = models[0].predict_proba(X)
-    assert_allclose(scaled.predict_proba(X * units), expected, atol=1e-9)
+    probabilities = scaled.predict_proba(X * units)
+    assert_allclose(probabilities, model.predict_proba(X), atol=1e-9)
     # Scaling shifts the log-densities in the span of the 60 samples.
     larger = GaussianClassifier(covariance).fit(2 * X[:60], y[:60])
-    shift = models[0].score_samples(X[60:]) - larger.score_samples(2 * X[60:])
+    shift = model.score_samples(X[60:]) - larger.score_samples(2 * X[60:])
     assert_allclose(shift, 59 * np.log(2), rtol=1e-6)
+
+
+def test_probabilities_of_features_that_are_not_gaussian(rng):
+    y = rng.integers(3, size=1400)
+    X = np.exp(1.5 * rng.normal(0.8 * rng.normal(size=(3, 10))[y]))
+    model = GaussianClassifier().fit(X[:400], y[:400])
+    assert model.temperature_ > 1
+    loss = log_loss(y[400:], model.predict_proba(X[400:]))
+    assert model.partial_fit(X[400:], y[400:]).temperature_ > 1
+    model.fit(X[:400], y[:400]).temperature_ = 1.0
+    assert loss < 0.8 * log_loss(y[400:], model.predict_proba(X[400:]))

@@ -373,9 +373,10 @@ class PrototypeClassifier(
             If L-BFGS does not converge within ``max_iter`` iterations, or stops before
             convergence because no step decreases the cost.
         UserWarning
-            If the initial prototypes of all classes are equal, if predictions of
-            held-out samples are hardly better than chance, or if one feature of vectors
-            has more than 99 % of the variance of all features.
+            If the initial prototypes of all classes are equal, if one feature of
+            vectors has more than 99 % of the variance of all features, or if a
+            parameter is selected on held-out samples, and their predictions are hardly
+            better than chance.
         """
         if is_dask(X) and self.solver == "sgd":
             return fit_blocks(self, X, y, sample_weight)
