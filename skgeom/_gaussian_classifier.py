@@ -533,8 +533,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             return densities / temperature + xp.log(self.priors_), common
 
     def _joint_log_likelihood(self, X):
-        joint, _ = self._log_joint(X, self.temperature_)
-        return joint
+        return self._log_joint(X, self.temperature_)[0]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
-from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -279,30 +278,6 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             As in :meth:`predict_density`.
         """
         return self.predict_density(X) @ self.grid_
-
-    def score(self, X, y, sample_weight=None):
-        """Compute the coefficient of determination, R^2, of the predictions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            R^2, at most 1. A constant prediction of the mean target has the score 0.
-
-        Raises
-        ------
-        ValueError
-            If X or y is malformed.
-        """
-        return r2_score(y, self.predict(X), sample_weight=sample_weight)
 
     def predict_interval(self, X, coverage=0.95):
         """Compute central credible intervals of the targets.

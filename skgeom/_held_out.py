@@ -355,11 +355,10 @@ def warn_if_at_chance(scores, codes, weights):
     if accuracy - 2 * error <= chance:
         warn_user(
             "The predictions of held-out samples are hardly better than chance: their "
-            f"balanced accuracy is {accuracy:.3f} (standard error {error:.3f}), "
-            f"compared with {chance:.3f} for guesses. The samples may be too few, the "
-            "classes may not differ, or distances may depend on features that do not "
-            "separate the classes. Scale or select features, or transform them with "
-            "SQFA.",
+            f"balanced accuracy is {accuracy:.3f} (standard error {error:.3f}), and "
+            f"that of guesses is {chance:.3f}. Many features may not separate the "
+            "classes. Scale or select features, transform them with SQFA, or use more "
+            "samples.",
             UserWarning,
         )
 

@@ -127,8 +127,8 @@ def _scores(densities, labels, log_priors, weights):
         of_temperatures.append(2 * own - np.square(posteriors).sum(axis=1))
     of_temperatures = np.array(of_temperatures)
     best = np.argmax(weights @ of_temperatures, axis=0)
-    columns = np.arange(len(best))
-    return of_temperatures[best, :, columns].T, np.take(_TEMPERATURES, best)
+    scores = of_temperatures[best, :, np.arange(len(best))]
+    return scores.T, np.take(_TEMPERATURES, best)
 
 
 def prior_intensities(n_prior, counts):

@@ -115,8 +115,7 @@ def test_constant_features_and_constant_target():
 
 def test_levels_of_unequal_spacing():
     levels = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
-    rng = np.random.default_rng(0)
-    number = np.repeat(np.arange(6), 50)
+    rng, number = np.random.default_rng(0), np.repeat(np.arange(6), 50)
     X = rng.normal(size=(300, 3)) * 0.1 + 5 * number[:, None]
     model = GaussianRegressor().fit(X, levels[number])
     # Half of the prior of an inner level is below it, half of it is above it.

@@ -114,7 +114,7 @@ class LandmarkFeatures:
         if self.kernel_max != 1:
             block = block / self.kernel_max
         if namespace(X) is not np:
-            return namespace(X).astype(block, X.dtype) @ self._rounded.T
+            return block @ self._rounded.T
         block = block.astype(self.dtype, copy=False)
         return solve_triangular(
             self._rounded, block.T, lower=True, check_finite=False

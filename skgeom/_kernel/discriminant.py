@@ -61,6 +61,7 @@ from skgeom.utils.array_api import (
     block,
     check_library,
     dtype_name,
+    float_dtype,
     float_dtypes,
     in_double,
     is_dask,
@@ -653,7 +654,9 @@ class KernelDiscriminantAnalysis(
             exponent = 1.5 if self.penalty == "identity" else 1
             values = ratio * _REGULARIZATIONS**exponent
             if self.solver_ == "nystroem":
-                values = np.maximum(values, precision(data.X))
+                # Kernels are computed in double precision if the device supports it.
+                dtype = data.X.dtype if kernel.precomputed else float_dtype(data.X)
+                values = np.maximum(values, float(namespace(data.X).finfo(dtype).eps))
         return gammas, values, ratio
 
     def _select(self, kernel, data, summary):
@@ -766,17 +769,21 @@ class KernelDiscriminantAnalysis(
         else:
             settings = data.codes, data.weights, random_state
             points = kmeans_landmarks(n_landmarks, X, *settings)
-        own = take(X, points) if kernel.precomputed else in_double(points)
-        matrix = kernel(own, points if kernel.precomputed else None)
+        points = points if kernel.precomputed else in_double(points)
+        matrix = kernel(
+            *((take(X, points), points) if kernel.precomputed else (points,))
+        )
         if not self._selects_gamma(kernel):
             warn_if_nearly_diagonal(matrix, kernel)
         if not kernel.definite:
             name = "The kernel matrix of the landmarks, of solver='nystroem',"
             rounding = precision(matrix) * n_landmarks * check_finite_kernel(matrix)
             check_definite(matrix, name, rounding)
-        features = LandmarkFeatures(
-            matrix, lambda X, kept: kernel(X, take(points, kept)), dtype_name(X)
-        )
+
+        def columns(X, kept):
+            return kernel(X if kernel.precomputed else in_double(X), take(points, kept))
+
+        features = LandmarkFeatures(matrix, columns, dtype_name(matrix))
         system = LandmarkSystem(features, data, identity=self.penalty == "identity")
         return system, take(points, features.kept)
 
