@@ -559,13 +559,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
 
 def _span(total, pooled=None):
-    """Directions of features; None if the samples vary in all directions.
+    r"""A basis for the Gaussians; None if the samples vary in all directions.
 
-    The directions span :math:`R^{-1} T`, with the pooled covariance R and the total
-    covariance T. All log-density ratios of classes whose covariances are mixtures of R
-    and of covariances in the span of the samples depend on these directions only, if
-    the weight of R is the same for all classes. Without ``pooled``, R contains the
-    total variances.
+    The basis spans the columns of :math:`R^{-1} T`, with the pooled covariance R and
+    the total covariance T. It contains all linear discriminants :math:`R^{-1} (\gamma_i
+    - \gamma_j)`. Without ``pooled``, R is the diagonal of T.
 
     Returns
     -------

@@ -415,9 +415,7 @@ def test_prototypes_learn_blocks(cls, wine):
         model.fit(blocks[:0], y[:0])
 
 
-@pytest.mark.parametrize(  # all are held out, or a part
-    "n_samples", [500, pytest.param(12_000, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("n_samples", [500, 12_000])  # all are held out, or a part
 @pytest.mark.parametrize("weighted", [False, True])
 def test_shrinkage_is_selected_by_the_same_samples(n_samples, weighted, rng):
     y = np.arange(n_samples) % 3
@@ -434,9 +432,7 @@ def test_shrinkage_is_selected_by_the_same_samples(n_samples, weighted, rng):
 BY_GROUPS = {"class_weight": "balanced", "group_size": 1}
 
 
-@pytest.mark.parametrize(
-    "options", [{}, pytest.param(BY_GROUPS, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("options", [{}, BY_GROUPS])
 def test_filters_for_samples_in_blocks(options, wine):
     X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
     order = np.random.default_rng(0).permutation(len(y))

@@ -121,8 +121,7 @@ def test_levels_of_unequal_spacing():
     # Half of the prior of an inner level is below it, half of it is above it.
     below = [model.prior_[model.grid_ < level].sum() for level in levels[2:4]]
     assert_allclose(below, [5 / 12, 7 / 12], atol=5e-3)
-    means = 5.0 * np.arange(6)[:, None].repeat(3, axis=1)
-    assert_allclose(model.predict(means), levels, rtol=0.1)
+    assert_allclose(model.predict(5.0 * np.array([range(6)] * 3).T), levels, rtol=0.1)
 
 
 @pytest.mark.parametrize("target", ["outlier", "lognormal", "counts"])

@@ -770,9 +770,8 @@ class KernelDiscriminantAnalysis(
             settings = data.codes, data.weights, random_state
             points = kmeans_landmarks(n_landmarks, X, *settings)
         points = points if kernel.precomputed else in_double(points)
-        matrix = kernel(
-            *((take(X, points), points) if kernel.precomputed else (points,))
-        )
+        own = take(X, points) if kernel.precomputed else points
+        matrix = kernel(own, points if kernel.precomputed else None)
         if not self._selects_gamma(kernel):
             warn_if_nearly_diagonal(matrix, kernel)
         if not kernel.definite:

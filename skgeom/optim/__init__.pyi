@@ -5,8 +5,8 @@ from typing import Any, Literal, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierMixin
+from sklearn.base import OneToOneFeatureMixin, RegressorMixin, TransformerMixin
 
 class _SupportsArray(Protocol):
     def __array__(self) -> NDArray[Any]: ...

@@ -14,10 +14,7 @@ from skgeom.utils.array_api import ARRAY_API, to_numpy
 # Those that learn what does not depend on a rotation of the filters.
 FILTERS = [
     SQFA(2, distance="hellinger", constraint="orthonormal", random_state=0),
-    pytest.param(
-        SecondMomentSQFA(2, regularization=0.1, random_state=0),
-        marks=pytest.mark.exhaustive,
-    ),
+    SecondMomentSQFA(2, regularization=0.1, random_state=0),
     AMAGauss(2, class_weight={0: 0, 1: 1, 2: 1}, regularization=0.1, random_state=0),
 ]
 

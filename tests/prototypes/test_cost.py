@@ -9,12 +9,13 @@ from pyriemann.geometry.distance import distance_riemann
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom import PLRSQ
+from skgeom import GLRSQ, PLRSQ
 from skgeom._prototypes import _training
 from skgeom._prototypes._losses import LikelihoodLoss, MarginLoss
 from skgeom._prototypes._metrics import AffineInvariantMetric, VectorMetric
 from skgeom._prototypes._training import PrototypeCost, Training, in_tangent_space
 from skgeom._prototypes.gmlvq import Relevance
+from skgeom.datasets import make_spd_classes
 from skgeom.geometry import expm
 
 LABELS = np.array([0, 0, 1, 2, 2])
@@ -147,14 +148,35 @@ def test_distances_in_the_tangent_space_are_lower_bounds(rng, spread):
         assert_allclose(found, exact, rtol=0.02)
 
 
-def test_margins_with_bounds_of_distances(rng, monkeypatch):
+def test_margins_compute_only_active_distances(rng, monkeypatch):
     training = training_of(rng, AffineInvariantMetric(), 60, size=4, spread=1.0)
-    W = training.prototypes
-    value, gradient = PrototypeCost(training, MARGIN, 10.0)(W)
+    W, counts, eigh = training.prototypes, [], np.linalg.eigh
+    cost = PrototypeCost(training, MARGIN, 10.0)
+
+    def counted(matrices):
+        counts.append(matrices[..., 0, 0].size)
+        return eigh(matrices)
+
+    monkeypatch.setattr(np.linalg, "eigh", counted)
+    value, gradient = cost(W)
+    assert 2 * 60 <= sum(counts) - 5 < 0.8 * 60 * 5  # five are the prototypes
     monkeypatch.delattr(AffineInvariantMetric, "tangent_metric")
     expected, exact = PrototypeCost(training, MARGIN, 10.0)(W)
     assert_allclose(value, expected, rtol=1e-12)
     assert_allclose(gradient, exact, atol=1e-10 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("estimator", [PLRSQ(2, metric="riemann"), GLRSQ(2)], ids=repr)
+def test_optimization_through_the_tangent_space(monkeypatch, estimator):
+    X, y = make_spd_classes(3, 40, 4, separation=0.5, random_state=0)
+    estimator.set_params(random_state=0, tol=1e-3)
+    through = clone(estimator).fit(X, y)
+    assert (np.diff(through.loss_curve_) <= 0).all()
+    assert len(through.loss_curve_) == through.n_iter_ + 1
+    monkeypatch.delattr(AffineInvariantMetric, "tangent_metric")
+    plain = clone(estimator).fit(X, y)
+    assert through.n_iter_ <= plain.n_iter_
+    assert through.loss_curve_[0] == pytest.approx(plain.loss_curve_[0])
 
 
 @pytest.mark.parametrize("fails", [True, False])
@@ -172,11 +194,17 @@ def test_a_tangent_space_that_does_not_help(spd, monkeypatch, fails):
 
 
 @pytest.mark.parametrize("max_iter", [1, 4])
-def test_the_limit_of_iterations_is_named(spd, max_iter):
+def test_the_limit_of_iterations_is_named(spd, max_iter, monkeypatch):
+    """The optimization in the tangent space is the first iteration."""
+    found, original = [], _training.tangent_minimum
+    spy = lambda *arguments: found.append(original(*arguments)) or found[0]  # noqa: E731
+    monkeypatch.setattr(_training, "tangent_minimum", spy)
     model = PLRSQ(2, metric="riemann", max_iter=max_iter, tol=0, random_state=0)
     with pytest.warns(ConvergenceWarning, match=f"limit max_iter={max_iter} was"):
         model.fit(*spd)
     assert model.n_iter_ == max_iter == len(model.loss_curve_) - 1
+    stays = np.array_equal(model._training.prototypes, found[0][0])
+    assert stays == (max_iter == 1)
 
 
 def test_results_do_not_depend_on_the_number_of_threads(spd, monkeypatch):

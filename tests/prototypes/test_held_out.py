@@ -41,9 +41,7 @@ def scores_of(model, X, y, weight):
     return scores
 
 
-@pytest.mark.parametrize(
-    "distance", [1.0, pytest.param(4.0, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("distance", [1.0, 4.0])
 def test_the_weight_is_the_largest_within_standard_errors(distance):
     X, y = samples(distance)
     model = RSLVQ(tol=1e-7, max_iter=500).fit(X, y)
@@ -88,11 +86,7 @@ def test_where_no_weight_is_selected(spd, metric, solver, weight):
 
 @pytest.mark.parametrize(
     "model",
-    [
-        PLRSQ(),
-        GLRSQ(),
-        pytest.param(PLRSQ(metric="mahalanobis"), marks=pytest.mark.exhaustive),
-    ],
+    [PLRSQ(), GLRSQ(), PLRSQ(metric="mahalanobis")],
     ids=repr,
 )
 def test_neither_order_nor_unit_nor_a_constant_weight_matters(spd, model):
