@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
+from skgeom._held_out import fit_temperature
 from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import (
@@ -439,6 +440,11 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     shrinkage_scores_ : dict of ndarray of shape (n_folds,)
         The accuracies in the folds for each candidate of ``shrinkage="auto"``. Empty if
         ``shrinkage`` is a number.
+    temperature_ : float
+        The class scores are divided by this temperature, which minimizes the log-loss
+        of the held-out matrices of ``shrinkage="auto"``. It does not change the
+        predicted classes. 1 if ``shrinkage`` is a number, or if no fold can be held
+        out.
     recentering_ : Recentering
         The fitted transformer, with the means of the domains.
     is_complex_ : bool
@@ -577,10 +583,15 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self._relevance = _relevance_matrix(logarithms, y, self.relevance)
         V = upper_triangles(self._relevance @ logarithms @ self._relevance)
         self.shrinkage_, self.shrinkage_scores_ = self.shrinkage, {}
+        self.temperature_ = 1.0
         if self.shrinkage == "auto":
-            self.shrinkage_, accuracies = _select_shrinkage(V, y, groups, self.priors_)
+            selected = _select_shrinkage(V, y, groups, self.priors_)
+            self.shrinkage_, self.temperature_, accuracies = selected
             self.shrinkage_scores_ = dict(zip(_SHRINKAGES, accuracies, strict=True))
-            current_progress().print(f"shrinkage {self.shrinkage_:g} selected")
+            current_progress().print(
+                f"shrinkage {self.shrinkage_:g} and temperature "
+                f"{self.temperature_:.3g} selected"
+            )
         means = _class_means(V, y)
         residuals = V - means[y]
         within = shrunk_covariance(residuals.T @ residuals / len(V), self.shrinkage_)
@@ -694,7 +705,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @estimator_method
     def decision_function(self, X, domain=None):
-        """Compute the class scores: log of prior times density, up to a common term.
+        """Compute the class scores.
+
+        The scores are the logarithms of prior times density, up to a common term,
+        divided by ``temperature_``.
 
         Parameters
         ----------
@@ -714,7 +728,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             score. For two classes, the result is the score of the second class minus
             the score of the first class.
         """
-        scores = self._joint_log_likelihood(X, domain)
+        scores = self._scores(X, domain)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @estimator_method
@@ -737,7 +751,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             The predicted class labels.
         """
-        return self.classes_[self._joint_log_likelihood(X, domain).argmax(axis=1)]
+        return self.classes_[self._scores(X, domain).argmax(axis=1)]
 
     @estimator_method
     def predict_log_proba(self, X, domain=None):
@@ -759,7 +773,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Logarithms of the class probabilities, in the order of ``classes_``.
         """
-        return log_softmax(self._joint_log_likelihood(X, domain), axis=1)
+        return log_softmax(self._scores(X, domain), axis=1)
 
     @estimator_method
     def predict_proba(self, X, domain=None):
@@ -781,7 +795,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Class probabilities, in the order of ``classes_``.
         """
-        return softmax(self._joint_log_likelihood(X, domain), axis=1)
+        return softmax(self._scores(X, domain), axis=1)
 
     @estimator_method
     def score(self, X, y, sample_weight=None, domain=None):
@@ -810,9 +824,11 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         predicted = self.predict(X, domain)
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
-    def _joint_log_likelihood(self, X, domain):
+    def _scores(self, X, domain):
+        """Scores of the classes, of which the class probabilities are the softmax."""
         X = check_spd_samples(self, X, reset=False, hermitian=True)
-        return _log_joint(self._whitened_vectors(X, domain), self._means, self.priors_)
+        vectors = self._whitened_vectors(X, domain)
+        return _log_joint(vectors, self._means, self.priors_) / self.temperature_
 
     def _whitened_vectors(self, X, domain):
         """The vectors v of re-centered matrices, whitened so that S is the identity."""
@@ -860,11 +876,13 @@ def _relevance_matrix(logarithms, y, exponent):
 
 
 def _select_shrinkage(V, y, groups, priors):
-    """The largest shrinkage with the highest held-out accuracy.
+    """The largest shrinkage with the highest held-out accuracy, and its temperature.
 
     Returns
     -------
     shrinkage : float
+    temperature : float
+        Minimizes the log-loss of the held-out samples; 1 without held-out samples.
     accuracies : ndarray of shape (n_candidates, n_folds)
         Accuracies of held-out samples, for the folds whose training samples contain
         all classes.
@@ -881,27 +899,38 @@ def _select_shrinkage(V, y, groups, priors):
             UserWarning,
         )
     if len(held_out) < 2:
-        return _SHRINKAGES[0], np.empty((len(_SHRINKAGES), 0))
-    accuracies = [_held_out_accuracies(V, y, test, priors) for test in held_out]
-    best = np.mean(accuracies, axis=0).round(6).argmax()
-    return _SHRINKAGES[best], np.transpose(accuracies)
+        return _SHRINKAGES[0], 1.0, np.empty((len(_SHRINKAGES), 0))
+    scores = [_held_out_scores(V, y, test, priors) for test in held_out]
+    accuracies = np.transpose(
+        [
+            (of_fold.argmax(axis=2) == y[test]).mean(axis=1)
+            for of_fold, test in zip(scores, held_out, strict=True)
+        ]
+    )
+    best = accuracies.mean(axis=1).round(6).argmax()
+    codes = np.concatenate([y[test] for test in held_out])
+    temperature = fit_temperature(
+        np.concatenate([of_fold[best] for of_fold in scores]),
+        codes,
+        np.ones(len(codes)),
+    )
+    return _SHRINKAGES[best], temperature, accuracies
 
 
-def _held_out_accuracies(V, y, test, priors):
-    """Accuracies of the candidate shrinkages on held-out samples."""
+def _held_out_scores(V, y, test, priors):
+    """Scores of held-out samples, of shape (n_candidates, n_held_out, n_classes)."""
     means = _class_means(V[~test], y[~test])
     residuals = V[~test] - means[y[~test]]
     eigenvalues, axes = np.linalg.eigh(residuals.T @ residuals / len(residuals))
     size = eigenvalues.mean()
     if size <= 0:
-        return np.zeros(len(_SHRINKAGES))
+        return np.zeros((len(_SHRINKAGES), test.sum(), len(priors)))
     projected, means = V[test] @ axes, means @ axes
-    accuracies = []
+    scores = []
     for shrinkage in _SHRINKAGES:
         scale = np.sqrt((1 - shrinkage) * eigenvalues.clip(0) + shrinkage * size)
-        scores = _log_joint(projected / scale, means / scale, priors)
-        accuracies.append((scores.argmax(axis=1) == y[test]).mean())
-    return np.array(accuracies)
+        scores.append(_log_joint(projected / scale, means / scale, priors))
+    return np.array(scores)
 
 
 def _folds(V, y, groups):

@@ -12,7 +12,7 @@ from scipy.linalg import fractional_matrix_power
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import cohen_kappa_score, log_loss
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
 from skgeom._transfer import _adapted, _Source
@@ -296,7 +296,7 @@ def test_copies_are_no_evidence():
 def test_shrinkage_does_not_depend_on_the_names_of_domains(moved, capsys):
     X, y, domain = moved
     model = TransferDiscriminantAnalysis(verbose=1).fit(X, y, domain)
-    assert f"shrinkage {model.shrinkage_:g} selected" in capsys.readouterr().out
+    assert f"shrinkage {model.shrinkage_:g} and temp" in capsys.readouterr().out
     renamed = clone(model).fit(X, y, (domain * 3) % 5)
     assert renamed.shrinkage_ == model.shrinkage_
     for candidate, scores in model.shrinkage_scores_.items():
@@ -311,8 +311,25 @@ def test_shrinkage_does_not_depend_on_the_names_of_domains(moved, capsys):
     assert f"adapted: {model.adaptation_}" in capsys.readouterr().out
 
 
+def test_selection_calibrates_probabilities():
+    """More directions than matrices make Gaussians overconfident."""
+    X, y = make_spd_classes(3, 80, 10, separation=0.1, random_state=0)
+    domain = np.arange(240) // 2 % 4
+    (X, new), (y, true), (domain, _) = (
+        (a[domain < 3], a[domain == 3]) for a in (X, y, domain)
+    )
+    model = TransferDiscriminantAnalysis().fit(X, y, domain)
+    given = clone(model).set_params(shrinkage=model.shrinkage_).fit(X, y, domain)
+    new_domain = np.full(len(new), 3)
+    calibrated, raw = (m.decision_function(new, new_domain) for m in (model, given))
+    assert_allclose(calibrated, raw / model.temperature_)
+    proba = (m.predict_proba(new, new_domain) for m in (model, given))
+    calibrated, raw = (log_loss(true, p) for p in proba)
+    assert calibrated < np.log(3) < raw
+
+
 def test_shrinkage_that_cannot_be_selected():
     X, y = make_spd_classes(2, 10, 3, random_state=0)
     with pytest.warns(UserWarning, match="no fold of domains can be held out"):
         model = TransferDiscriminantAnalysis().fit(X, y, domain=y)
-    assert model.shrinkage_ == 1
+    assert model.shrinkage_ == model.temperature_ == 1
