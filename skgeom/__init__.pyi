@@ -385,6 +385,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     adaptation_evidence_: Any
     shrinkage_: float
     shrinkage_scores_: Any
+    temperature_: float
     recentering_: Recentering
     is_complex_: bool
     n_features_in_: int

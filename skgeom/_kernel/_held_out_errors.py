@@ -148,12 +148,12 @@ def fewest_parameters(errors, n_parameters):
     return int(eligible[n_parameters[eligible].argmin()])
 
 
-def best_kernel(log_posteriors, groups, weights):
+def best_kernel(candidates, groups, weights):
     """The first candidate whose log-loss is within one standard error of the smallest.
 
     Parameters
     ----------
-    log_posteriors : sequence of ndarray of shape (n_samples,)
+    candidates : sequence of ndarray of shape (n_samples,)
         For each candidate, the log posteriors of the classes of the held-out samples.
     groups, weights : ndarray of shape (n_samples,)
         Encoded groups of the samples, and weights that sum to one.
@@ -163,15 +163,12 @@ def best_kernel(log_posteriors, groups, weights):
     int
     """
     totals = np.bincount(groups, weights)
-    means = [np.bincount(groups, weights * each) / totals for each in log_posteriors]
+    means = [np.bincount(groups, weights * each) / totals for each in candidates]
     return within_standard_error(means, totals)
 
 
-def log_posteriors_of_residuals(residuals, codes, weights):
-    """Log posteriors of the classes of held-out samples, by predicted class indicators.
-
-    The probabilities are the softmax of the predictions divided by the temperature that
-    minimizes the log-loss.
+def predicted_indicators(residuals, codes, weights):
+    """Predictions of the class indicators of held-out samples.
 
     Parameters
     ----------
@@ -182,10 +179,30 @@ def log_posteriors_of_residuals(residuals, codes, weights):
 
     Returns
     -------
-    ndarray of shape (n_samples,)
+    ndarray of shape (n_samples, n_classes)
     """
     predicted = -residuals / np.sqrt(weights)[:, None]
     predicted[np.arange(len(codes)), codes] += 1
+    return predicted
+
+
+def log_posteriors(predicted, codes, weights):
+    """Log posteriors of the classes of held-out samples, by predicted class indicators.
+
+    The probabilities are the softmax of the predictions divided by the temperature that
+    minimizes the log-loss.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n_samples, n_classes)
+        From :func:`predicted_indicators`.
+    codes, weights : ndarray of shape (n_samples,)
+        Encoded labels and weights.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
     temperature = fit_temperature(predicted, codes, weights)
     return log_softmax(predicted / temperature, axis=1)[np.arange(len(codes)), codes]
 

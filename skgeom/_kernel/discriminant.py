@@ -16,13 +16,15 @@ from sklearn.utils import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skgeom._held_out import warn_if_at_chance
 from skgeom._kernel._held_out_errors import (
     best_kernel,
     calibrate,
     classes_remain,
     fewest_parameters,
     held_out_components,
-    log_posteriors_of_residuals,
+    log_posteriors,
+    predicted_indicators,
     spread_over_classes,
     whole_groups,
 )
@@ -462,8 +464,10 @@ class KernelDiscriminantAnalysis(
         -----
         UserWarning
             If the selected ``gamma`` is the largest candidate, if the selected
-            ``regularization`` is the smallest or the largest candidate, or if
-            ``gamma`` is not selected and the kernel matrix is nearly diagonal.
+            ``regularization`` is the smallest or the largest candidate, if the
+            predictions of held-out samples with the selected values are hardly better
+            than chance, or if ``gamma`` is not selected and the kernel matrix is nearly
+            diagonal.
         """
         # Validate.
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
@@ -670,7 +674,7 @@ class KernelDiscriminantAnalysis(
         kept = _comparable_samples(part)
         codes, weights = part.codes[kept], part.weights[kept]
         groups = np.unique(part.groups[kept], return_inverse=True)[1]
-        indices, log_posteriors, errors, n_parameters = [], [], [], []
+        indices, predictions, errors, n_parameters = [], [], [], []
         same_means = []
         with one_blas_thread():
             for each in kernels:
@@ -693,14 +697,15 @@ class KernelDiscriminantAnalysis(
                 indices.append(fewest_parameters(of_groups, numbers))
                 errors.extend(of_groups.sum(axis=1))
                 n_parameters.extend(numbers)
-                log_posteriors.append(
-                    log_posteriors_of_residuals(residuals[indices[-1]], codes, weights)
+                predictions.append(
+                    predicted_indicators(residuals[indices[-1]], codes, weights)
                 )
+        posteriors = [log_posteriors(each, codes, weights) for each in predictions]
         weights = weights / weights.sum()
         # A kernel with equal class means has no discriminants. With the smallest
         # regularization, a better value may be outside of the range.
         order = np.lexsort([np.equal(indices, 0), same_means])
-        ordered = [log_posteriors[k] for k in order]
+        ordered = [posteriors[k] for k in order]
         i = order[best_kernel(ordered, groups, weights)]
         j = indices[i]
         self.selection_results_ = {
@@ -708,8 +713,10 @@ class KernelDiscriminantAnalysis(
             "regularization": np.tile(values, len(kernels)),
             "error": np.array(errors),
             "n_parameters": np.array(n_parameters),
-            "log_loss": np.repeat(-np.array(log_posteriors) @ weights, len(values)),
+            "log_loss": np.repeat(-np.array(posteriors) @ weights, len(values)),
         }
+        # Predictions relative to the class weights do not prefer large classes.
+        warn_if_at_chance(predictions[i] / data.class_weights, codes, weights)
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
         _warn_of_ends("gamma", gammas, i, len(gammas) - 1)

@@ -108,7 +108,7 @@ def test_classes_that_coincide(wine, kernel, solver, penalty):
         kda.fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
 
 
-@pytest.mark.filterwarnings("ignore:The selected regularization, 1, is the largest")
+@pytest.mark.filterwarnings("ignore:The (selected|predictions)")
 def test_no_gamma_with_equal_class_means_is_selected():
     """Although it would be the smallest one, for the parity of seven bits."""
     X = np.unpackbits(np.arange(128, dtype=np.uint8)[:, None], axis=1).astype(float)
