@@ -38,7 +38,12 @@ from skgeom.utils.estimator import (
     with_names,
 )
 from skgeom.utils.linalg import fix_signs
-from skgeom.utils.validation import checked_labels, require_memory, warn_user
+from skgeom.utils.validation import (
+    checked_labels,
+    require_memory,
+    warn_if_unscaled,
+    warn_user,
+)
 
 
 class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
@@ -242,8 +247,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         -----
         UserWarning
             If all probabilities are zero or one up to rounding, so that a few samples
-            determine the Hessian, or if the classifier cannot be trained with
-            ``class_weight``.
+            determine the Hessian, if the classifier cannot be trained with
+            ``class_weight``, or if one feature has more than 99 % of the variance of
+            all features.
         """
         X, codes = self._validate(X, y)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
@@ -255,6 +261,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         progress, y = current_progress(), self.classes_[codes]
         progress.start(X, y)
         self.covariance_ = _covariance(X)
+        if self.n_covariance:
+            consequence = "It determines the first eigenvector of the covariance."
+            warn_if_unscaled(np.diag(self.covariance_), consequence)
         values, axes = _eigenvectors(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
         _check_rank(values, self.n_covariance, "n_covariance", "covariance of X")
