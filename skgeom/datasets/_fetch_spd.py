@@ -4,7 +4,7 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.datasets._files import (
     FETCH_DOCS,
@@ -13,7 +13,7 @@ from skgeom.datasets._files import (
     put_into,
     read_npz,
 )
-from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.estimator import substitute_docs, validated_parameters
 
 _ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
 _ETH80_NAMES = ["apple", "car", "cow", "cup", "dog", "horse", "pear", "tomato"]
@@ -34,12 +34,8 @@ _SSVEP_NAMES = ["rest", "13 Hz", "17 Hz", "21 Hz"]
 
 
 @substitute_docs(**FETCH_DOCS)
-@validate_params(
-    {
-        "features": [StrOptions({"intensity", "color"})],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    features=[StrOptions({"intensity", "color"})], return_X_y=["boolean"]
 )
 def fetch_eth80(features="intensity", *, return_X_y=False):
     """Fetch ETH-80 as region covariance descriptors of 3,280 photographs.
@@ -133,12 +129,8 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
 
 
 @substitute_docs(**FETCH_DOCS)
-@validate_params(
-    {
-        "subject": [Interval(Integral, 1, 4, closed="both")],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    subject=[Interval(Integral, 1, 4, closed="both")], return_X_y=["boolean"]
 )
 def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     """Fetch BCI competition IV 2a: covariances of EEG during imagined movements.
@@ -219,7 +211,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
 
 
 @substitute_docs(**FETCH_DOCS)
-@validate_params({"return_X_y": ["boolean"]}, prefer_skip_nested_validation=True)
+@validated_parameters(return_X_y=["boolean"])
 def fetch_ssvep(*, return_X_y=False):
     """Fetch EEG signals of steady-state visual evoked potentials, 864 trials.
 

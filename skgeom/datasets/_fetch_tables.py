@@ -4,7 +4,6 @@ import io
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import validate_params
 
 from skgeom.datasets._files import (
     DAMAGED,
@@ -14,7 +13,7 @@ from skgeom.datasets._files import (
     downloaded_file,
     local_file,
 )
-from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.estimator import substitute_docs, validated_parameters
 
 _DOCS = {
     **FETCH_DOCS,
@@ -50,7 +49,7 @@ _PIMA_FEATURES = (
 
 
 @substitute_docs(**_DOCS)
-@validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated_parameters(**FETCH_CONSTRAINTS)
 def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the Cleveland heart disease data of 303 patients.
 
@@ -116,7 +115,7 @@ def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
 
 
 @substitute_docs(**_DOCS)
-@validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated_parameters(**FETCH_CONSTRAINTS)
 def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the Pima Indians diabetes data of 768 women.
 

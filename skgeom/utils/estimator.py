@@ -25,6 +25,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils._param_validation import (
     InvalidParameterError,
     validate_parameter_constraints,
+    validate_params,
 )
 from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
@@ -128,6 +129,11 @@ def validate_data(estimator, X, **options):
     """scikit-learn's ``validate_data``, with errors that name X."""
     with naming("X"):
         return _validate_data(estimator, X, **options)
+
+
+def validated_parameters(**constraints):
+    """Decorate a function: validate its parameters, but not those of nested calls."""
+    return validate_params(constraints, prefer_skip_nested_validation=True)
 
 
 def estimator_method(method=None, *, nested_validation=False):
