@@ -3,12 +3,12 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.datasets._files import (
     FETCH_DOCS,
     check_arrays,
+    fetched,
     local_file,
     put_into,
     read_npz,
@@ -115,11 +115,10 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     check_arrays([cov5, cov9, target, objects], _ETH80_SHA256, path)
     data = cov5 if features == "intensity" else cov9
     target, objects = target.astype(np.intp), objects.astype(np.intp)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    return fetched(
+        return_X_y,
+        data,
+        target,
         target_names=list(_ETH80_NAMES),
         object=objects,
         group=10 * target + objects,
@@ -198,12 +197,10 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
     data, target, test = read_npz(path, names)
     check_arrays([data, target, test], _BCI_SHA256[subject - 1], path)
-    target = target.astype(np.intp)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    return fetched(
+        return_X_y,
+        data,
+        target,
         target_names=list(_BCI_NAMES),
         test=test,
         DESCR=f"BCI competition IV, data set 2a: covariances of subject {subject}.",
@@ -284,12 +281,10 @@ def fetch_ssvep(*, return_X_y=False):
     X, *labels, scale, channels = read_npz(path, names)
     check_arrays([X, *labels], _SSVEP_SHA256, path)
     target, subject, session = (values.astype(np.intp) for values in labels)
-    data = X * np.float32(scale)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    return fetched(
+        return_X_y,
+        X * np.float32(scale),
+        target,
         target_names=list(_SSVEP_NAMES),
         subject=subject,
         session=session,
