@@ -8,11 +8,12 @@ from scipy.special import gammainc, gammaincc, ndtri
 from scipy.stats.qmc import Sobol
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES
 from skgeom.utils.array_api import to_numpy
+from skgeom.utils.estimator import validated_parameters
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.validation import check_priors, check_two_classes, warn_user
 
@@ -47,15 +48,12 @@ class BayesError:
     upper: float
 
 
-@validate_params(
-    {
-        "statistics": [ClassStatistics],
-        "regularization": [Interval(Real, 0, None, closed="left")],
-        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    statistics=[ClassStatistics],
+    regularization=[Interval(Real, 0, None, closed="left")],
+    priors=[None, StrOptions({"uniform", "empirical"}), "array-like"],
+    tol=[Interval(Real, 0, None, closed="neither")],
+    random_state=["random_state"],
 )
 def bayes_error(
     statistics, *, regularization=0.0, priors=None, tol=0.01, random_state=0

@@ -332,10 +332,7 @@ def _pixel_features(images, names):
         elif name in _NAMES:
             axis, order = _derivative(name)
             values = derivative(axis, order)
-            if order:
-                np.abs(values, out=features[:, number])
-            else:
-                features[:, number] = values
+            features[:, number] = np.abs(values) if order else values
         else:
             features[:, number] = images[..., name]
     return features

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from skgeom.objectives import StructuredCovariances
 from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine, prefixed
+from skgeom.utils.linalg import whitening_basis
 from skgeom.utils.threads import one_blas_thread
 
 # The initializations of each value of ``init``; further initializations are random.
@@ -416,12 +417,7 @@ def whitening_coordinates(total):
     If the objective depends on the span of the filters only, optimization in these
     coordinates does not depend on the units of the features.
     """
-    deviations = np.sqrt(np.diag(total))
-    deviations[deviations == 0] = 1
-    variances, axes = np.linalg.eigh(total / np.outer(deviations, deviations))
-    varies = variances > len(total) * np.finfo(float).eps * variances[-1]
-    basis = axes[:, varies][:, ::-1] / np.sqrt(variances[varies][::-1])
-    basis /= deviations[:, None]
+    basis = np.asfortranarray(whitening_basis(total)[:, ::-1])
     return Coordinates(basis, total @ basis, complete=True)
 
 

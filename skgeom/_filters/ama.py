@@ -261,19 +261,20 @@ class AMAGauss(BaseFilters):
         warn_if_uninformative(selection, len(data.statistics.classes))
         statistics = self._shrunk_with_noise(data.statistics, selection, space)
         sigma2, counts = selection.regularization, statistics.counts
-        self.priors_ = like(check_priors(self.priors, counts), space.X)
+        priors = check_priors(self.priors, counts)
+        self.priors_ = like(priors, space.X)
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
+        model = statistics, sigma2, np.log(priors), factors
         if is_dask(X):
             blocks = [block[:2] for block in row_blocks(X, y)]
-            log_priors = np.log(self.priors_)
-            objective = BlockInformation(
-                blocks, statistics, sigma2, log_priors, factors
-            )
+            objective = BlockInformation(blocks, *model)
         else:
-            labels = np.searchsorted(statistics.classes, data.y)
-            objective = _information(
-                statistics, sigma2, space.samples, labels, factors[labels], self.priors
-            )
+            samples, labels = space.samples, np.searchsorted(statistics.classes, data.y)
+            if not factors.all():
+                # Each subset of the samples must have a positive total weight.
+                counted = factors[labels] > 0
+                samples, labels = take(samples, counted), labels[counted]
+            objective = _information(samples, labels, *model)
         within, total = map(to_numpy, statistics.pooled_covariances())
         if self._sigma2 == "auto":
             warn_if_unscaled_filters(total, space)
@@ -337,21 +338,11 @@ class AMAGauss(BaseFilters):
         return super()._n_restarts()
 
 
-def _information(statistics, sigma2, X, labels, weights, priors):
-    """The mean information of the samples, as a function of filters."""
-    if not np.all(weights):
-        # Each subset of the samples must have a positive total weight.
-        counted = weights > 0
-        X, labels, weights = take(X, counted), labels[counted], weights[counted]
-    return MeanInformation(
-        X,
-        labels,
-        to_numpy(statistics.means),
-        statistics.covariances,
-        sigma2,
-        np.log(check_priors(priors, statistics.counts)),
-        weights=weights,
-    )
+def _information(X, labels, statistics, sigma2, log_priors, factors):
+    """The mean information of samples, as a function of filters."""
+    means, covariances = to_numpy(statistics.means), statistics.covariances
+    weights = factors[labels]
+    return MeanInformation(X, labels, means, covariances, sigma2, log_priors, weights)
 
 
 def _factors_of_samples(class_weight, classes, counts):
@@ -438,18 +429,9 @@ class BlockInformation(Objective):
 
 def _evaluate_block(X, y, model, filters):
     """Sum of the weights of a block, and the value and gradient of its mean."""
-    statistics, regularization, log_priors, factors = model
+    statistics, *_, factors = model
     labels = np.searchsorted(statistics.classes, np.asarray(y))
-    weights = factors[labels]
-    if not weights.any():
+    weight = factors[labels].sum()
+    if weight == 0:
         return 0.0, 0.0, np.zeros_like(filters)
-    information = MeanInformation(
-        np.asarray(X),
-        labels,
-        statistics.means,
-        statistics.covariances,
-        regularization,
-        log_priors,
-        weights=weights,
-    )
-    return weights.sum(), *information(filters)
+    return weight, *_information(np.asarray(X), labels, *model)(filters)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._hessian.differences import estimator_differences, function_differences
@@ -26,7 +26,12 @@ from skgeom.utils.array_api import (
     on_cpu,
     to_numpy,
 )
-from skgeom.utils.estimator import check_feature_names, current_progress, named_like_fit
+from skgeom.utils.estimator import (
+    check_feature_names,
+    current_progress,
+    named_like_fit,
+    validated_parameters,
+)
 from skgeom.utils.validation import (
     check_array,
     check_sample_weight,
@@ -35,15 +40,12 @@ from skgeom.utils.validation import (
 )
 
 
-@validate_params(
-    {
-        "X": ["array-like"],
-        "y": ["array-like"],
-        "sample_weight": [None, "array-like"],
-        "curvature": [StrOptions({"hessian", "gauss-newton"})],
-        "derivatives": [StrOptions({"auto", "analytic", "differences"})],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    X=["array-like"],
+    y=["array-like"],
+    sample_weight=[None, "array-like"],
+    curvature=[StrOptions({"hessian", "gauss-newton"})],
+    derivatives=[StrOptions({"auto", "analytic", "differences"})],
 )
 def input_hessian(
     estimator,

@@ -8,19 +8,6 @@ def class_sums(X, codes, n_classes):
     return np.array([X[codes == code].sum(axis=0) for code in range(n_classes)])
 
 
-def whitening_basis(matrix):
-    """Basis B (columns) of the range of a semidefinite matrix, B' matrix B = I.
-
-    The rank is determined from the correlation matrix, so it does not depend on the
-    units of the features.
-    """
-    deviations = np.sqrt(np.diag(matrix))
-    deviations = np.where(deviations > 0, deviations, 1)
-    variances, axes = np.linalg.eigh(matrix / np.outer(deviations, deviations))
-    kept = variances > len(matrix) * np.finfo(float).eps * variances[-1]
-    return axes[:, kept] / np.sqrt(variances[kept]) / deviations[:, None]
-
-
 def principal_directions(rows, n_directions, smallest):
     """Leading right singular vectors (rows) and their singular values.
 

@@ -7,10 +7,9 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._decompositions import whitening_basis
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.estimator import estimator_method
-from skgeom.utils.linalg import fix_signs, space_of
+from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
 
 
 class GeneralizedEigenvectors(LinearProjection):

@@ -6,10 +6,9 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.baselines._decompositions import whitening_basis
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.estimator import estimator_method
-from skgeom.utils.linalg import fix_signs, space_of
+from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
 from skgeom.utils.validation import require_memory
 
 

@@ -180,11 +180,8 @@ def tslda(metric="riemann", shrinkage="auto"):
         )
     # Both solvers have ``transform``. Only "eigen" has shrinkage, and only "svd"
     # computes discriminants if the covariance within the classes is singular.
-    lda = (
-        LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage)
-        if shrinkage
-        else LinearDiscriminantAnalysis()
-    )
+    solver = "eigen" if shrinkage else "svd"
+    lda = LinearDiscriminantAnalysis(solver, shrinkage=shrinkage or None)
     steps = [
         ("spdsamples", SPDSamples("tslda", embeds=True)),
         ("tangentspace", TangentSpace(metric)),

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.io import loadmat
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
 from skgeom.datasets._files import (
     FETCH_CONSTRAINTS,
@@ -15,7 +15,7 @@ from skgeom.datasets._files import (
     put_into,
     read_npz,
 )
-from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.estimator import substitute_docs, validated_parameters
 
 _MNIST_URL = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 _MNIST_FILE = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"
@@ -29,10 +29,7 @@ _SUBSETS = StrOptions({"all", "train", "test"})
 
 
 @substitute_docs(**FETCH_DOCS)
-@validate_params(
-    FETCH_CONSTRAINTS | {"subset": [_SUBSETS]},
-    prefer_skip_nested_validation=True,
-)
+@validated_parameters(**FETCH_CONSTRAINTS, subset=[_SUBSETS])
 def fetch_mnist(
     *, subset="all", data_home=None, download_if_missing=True, return_X_y=False
 ):
@@ -105,10 +102,7 @@ def fetch_mnist(
 
 
 @substitute_docs(**FETCH_DOCS)
-@validate_params(
-    {"subset": [_SUBSETS], "return_X_y": ["boolean"]},
-    prefer_skip_nested_validation=True,
-)
+@validated_parameters(subset=[_SUBSETS], return_X_y=["boolean"])
 def fetch_svhn(*, subset="all", return_X_y=False):
     """Fetch SVHN, 99,289 images of the digits of house numbers.
 

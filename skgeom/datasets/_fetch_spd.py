@@ -3,17 +3,17 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.datasets._files import (
     FETCH_DOCS,
     check_arrays,
+    fetched,
     local_file,
     put_into,
     read_npz,
 )
-from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.estimator import substitute_docs, validated_parameters
 
 _ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
 _ETH80_NAMES = ["apple", "car", "cow", "cup", "dog", "horse", "pear", "tomato"]
@@ -34,12 +34,8 @@ _SSVEP_NAMES = ["rest", "13 Hz", "17 Hz", "21 Hz"]
 
 
 @substitute_docs(**FETCH_DOCS)
-@validate_params(
-    {
-        "features": [StrOptions({"intensity", "color"})],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    features=[StrOptions({"intensity", "color"})], return_X_y=["boolean"]
 )
 def fetch_eth80(features="intensity", *, return_X_y=False):
     """Fetch ETH-80 as region covariance descriptors of 3,280 photographs.
@@ -119,11 +115,10 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     check_arrays([cov5, cov9, target, objects], _ETH80_SHA256, path)
     data = cov5 if features == "intensity" else cov9
     target, objects = target.astype(np.intp), objects.astype(np.intp)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    return fetched(
+        return_X_y,
+        data,
+        target,
         target_names=list(_ETH80_NAMES),
         object=objects,
         group=10 * target + objects,
@@ -133,12 +128,8 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
 
 
 @substitute_docs(**FETCH_DOCS)
-@validate_params(
-    {
-        "subject": [Interval(Integral, 1, 4, closed="both")],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    subject=[Interval(Integral, 1, 4, closed="both")], return_X_y=["boolean"]
 )
 def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     """Fetch BCI competition IV 2a: covariances of EEG during imagined movements.
@@ -206,12 +197,10 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
     data, target, test = read_npz(path, names)
     check_arrays([data, target, test], _BCI_SHA256[subject - 1], path)
-    target = target.astype(np.intp)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    return fetched(
+        return_X_y,
+        data,
+        target,
         target_names=list(_BCI_NAMES),
         test=test,
         DESCR=f"BCI competition IV, data set 2a: covariances of subject {subject}.",
@@ -219,7 +208,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
 
 
 @substitute_docs(**FETCH_DOCS)
-@validate_params({"return_X_y": ["boolean"]}, prefer_skip_nested_validation=True)
+@validated_parameters(return_X_y=["boolean"])
 def fetch_ssvep(*, return_X_y=False):
     """Fetch EEG signals of steady-state visual evoked potentials, 864 trials.
 
@@ -292,12 +281,10 @@ def fetch_ssvep(*, return_X_y=False):
     X, *labels, scale, channels = read_npz(path, names)
     check_arrays([X, *labels], _SSVEP_SHA256, path)
     target, subject, session = (values.astype(np.intp) for values in labels)
-    data = X * np.float32(scale)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    return fetched(
+        return_X_y,
+        X * np.float32(scale),
+        target,
         target_names=list(_SSVEP_NAMES),
         subject=subject,
         session=session,

@@ -3,8 +3,6 @@
 import io
 
 import numpy as np
-from sklearn.utils import Bunch
-from sklearn.utils._param_validation import validate_params
 
 from skgeom.datasets._files import (
     DAMAGED,
@@ -12,9 +10,10 @@ from skgeom.datasets._files import (
     FETCH_DOCS,
     check_arrays,
     downloaded_file,
+    fetched,
     local_file,
 )
-from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.estimator import substitute_docs, validated_parameters
 
 _DOCS = {
     **FETCH_DOCS,
@@ -50,7 +49,7 @@ _PIMA_FEATURES = (
 
 
 @substitute_docs(**_DOCS)
-@validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated_parameters(**FETCH_CONSTRAINTS)
 def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the Cleveland heart disease data of 303 patients.
 
@@ -105,18 +104,18 @@ def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
     values = _read_table(path)[:, :14]
     # NaN has several bit patterns, which would change the digest.
     check_arrays([np.where(np.isnan(values), -1, values)], _HEART_ARRAYS, path)
-    return _table(
+    return fetched(
+        return_X_y,
         values[:, :13],
         values[:, 13] > 0,
-        _HEART_FEATURES,
-        ["absent", "present"],
-        "Heart disease, Cleveland: 303 patients, 13 attributes, two classes.",
-        return_X_y,
+        feature_names=list(_HEART_FEATURES),
+        target_names=["absent", "present"],
+        DESCR="Heart disease, Cleveland: 303 patients, 13 attributes, two classes.",
     )
 
 
 @substitute_docs(**_DOCS)
-@validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated_parameters(**FETCH_CONSTRAINTS)
 def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the Pima Indians diabetes data of 768 women.
 
@@ -162,13 +161,13 @@ def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
     )
     values = _read_table(path)
     check_arrays([values], _PIMA_ARRAYS, path)
-    return _table(
+    return fetched(
+        return_X_y,
         values[:, :8],
         values[:, 8],
-        _PIMA_FEATURES,
-        ["negative", "positive"],
-        "Pima Indians diabetes: 768 women, 8 attributes, two classes.",
-        return_X_y,
+        feature_names=list(_PIMA_FEATURES),
+        target_names=["negative", "positive"],
+        DESCR="Pima Indians diabetes: 768 women, 8 attributes, two classes.",
     )
 
 
@@ -185,16 +184,3 @@ def _read_table(path):
         raise OSError(
             f"{path} cannot be read as a table ({error}): {DAMAGED}"
         ) from error
-
-
-def _table(data, target, feature_names, target_names, description, return_X_y):
-    target = target.astype(np.intp)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
-        feature_names=list(feature_names),
-        target_names=target_names,
-        DESCR=description,
-    )

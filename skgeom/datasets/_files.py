@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
+from sklearn.utils import Bunch
 
 DAMAGED = "the file is damaged or a different file. Replace or remove it."
 
@@ -120,3 +121,11 @@ def read_npz(path, names):
                 f"{path} cannot be read as an npz file with the arrays "
                 f"{', '.join(names)} ({error}): {DAMAGED}"
             ) from error
+
+
+def fetched(return_X_y, data, target, **attributes):
+    """``(data, target)``, or a Bunch that also has the attributes."""
+    target = target.astype(np.intp)
+    if return_X_y:
+        return data, target
+    return Bunch(data=data, target=target, **attributes)

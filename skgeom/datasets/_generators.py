@@ -4,10 +4,11 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._statistics import ClassStatistics
 from skgeom.geometry import expm, sqrtm
+from skgeom.utils.estimator import validated_parameters
 
 _POSITIVE_INT = Interval(Integral, 1, None, closed="left")
 
@@ -20,14 +21,11 @@ def balanced_labels(n_classes, n_per_class, shuffle, rng):
     return y
 
 
-@validate_params(
-    {
-        "statistics": [ClassStatistics],
-        "n_per_class": [_POSITIVE_INT],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    statistics=[ClassStatistics],
+    n_per_class=[_POSITIVE_INT],
+    shuffle=["boolean"],
+    random_state=["random_state"],
 )
 def make_gaussian_classes(
     statistics, n_per_class=100, *, shuffle=True, random_state=None
@@ -149,7 +147,7 @@ _TOYS = {
 }
 
 
-@validate_params({"name": [StrOptions(set(_TOYS))]}, prefer_skip_nested_validation=True)
+@validated_parameters(name=[StrOptions(set(_TOYS))])
 def sqfa_toy_statistics(name):
     r"""Return the class statistics of a toy problem for SQFA.
 
@@ -222,16 +220,13 @@ _SYN = {
 }
 
 
-@validate_params(
-    {
-        "name": [StrOptions(set(_SYN))],
-        "n_per_class": [_POSITIVE_INT],
-        "eigenvalue_noise": [Interval(Real, 0, 0.1, closed="both")],
-        "eigenvector_noise": [Interval(Real, 0, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    name=[StrOptions(set(_SYN))],
+    n_per_class=[_POSITIVE_INT],
+    eigenvalue_noise=[Interval(Real, 0, 0.1, closed="both")],
+    eigenvector_noise=[Interval(Real, 0, None, closed="left")],
+    shuffle=["boolean"],
+    random_state=["random_state"],
 )
 def make_syn_spd(
     name="SynI",
@@ -323,18 +318,15 @@ def make_syn_spd(
     return _symmetric((vectors * eigenvalues[:, None]) @ vectors.mT), y
 
 
-@validate_params(
-    {
-        "n_classes": [_POSITIVE_INT],
-        "n_per_class": [_POSITIVE_INT],
-        "n_features": [_POSITIVE_INT],
-        "separation": [Interval(Real, 0, None, closed="left")],
-        "dispersion": [Interval(Real, 0, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_means": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    n_classes=[_POSITIVE_INT],
+    n_per_class=[_POSITIVE_INT],
+    n_features=[_POSITIVE_INT],
+    separation=[Interval(Real, 0, None, closed="left")],
+    dispersion=[Interval(Real, 0, None, closed="left")],
+    shuffle=["boolean"],
+    random_state=["random_state"],
+    return_means=["boolean"],
 )
 def make_spd_classes(
     n_classes=3,

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.datasets import load_sample_images
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
 from skgeom._region_covariance import LUMA
 from skgeom.datasets._generators import balanced_labels
+from skgeom.utils.estimator import validated_parameters
 from skgeom.utils.validation import check_array, real_array
 
 # The stimuli and the model of the eye in the papers. None of the numbers is tuned.
@@ -151,18 +152,15 @@ def _normalized_contrast(videos):
     return videos
 
 
-@validate_params(
-    {
-        "images": ["array-like", None],
-        "speeds": ["array-like", None],
-        "n_per_speed": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "border": [Interval(Integral, 0, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+@validated_parameters(
+    images=["array-like", None],
+    speeds=["array-like", None],
+    n_per_speed=[Interval(Integral, 1, None, closed="left")],
+    gamma=[Interval(Real, 0, None, closed="neither")],
+    border=[Interval(Integral, 0, None, closed="left")],
+    shuffle=["boolean"],
+    random_state=["random_state"],
+    return_X_y=["boolean"],
 )
 def make_speed_videos(
     images=None,

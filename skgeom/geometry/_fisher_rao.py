@@ -21,13 +21,10 @@ def _cast_outward(result, arguments):
     """Distances in float32: lower bounds rounded down, and upper bounds rounded up."""
     cast = result.astype(np.float32)
     if arguments.get("return_bounds", False):
-        _, lower, upper = cast
-        lower[lower > result[1]] = np.nextafter(
-            lower[lower > result[1]], np.float32(-np.inf)
-        )
-        upper[upper < result[2]] = np.nextafter(
-            upper[upper < result[2]], np.float32(np.inf)
-        )
+        lower, upper = cast[1, ...], cast[2, ...]  # arrays also for a single distance
+        down, up = np.float32([-np.inf, np.inf])
+        np.nextafter(lower, down, out=lower, where=lower > result[1])
+        np.nextafter(upper, up, out=upper, where=upper < result[2])
     return cast
 
 

@@ -105,10 +105,7 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
     generator = np.zeros((*V.shape[:-2], 2 * m + 1, 2 * m + 1))
     generator[..., :m, :m], generator[..., m + 1 :, m + 1 :] = -V, V
     generator[..., :m, m : m + 1], generator[..., m + 1 :, m : m + 1] = v, -v
-    generator[..., m, :m], generator[..., m, m + 1 :] = (
-        v.mT[..., 0, :],
-        -v.mT[..., 0, :],
-    )
+    generator[..., m, :m], generator[..., m, m + 1 :] = v[..., 0], -v[..., 0]
     with np.errstate(over="ignore", invalid="ignore"):
         blocks = expm(generator)
         if not np.isfinite(blocks).all():

@@ -2,6 +2,7 @@
 
 from math import sqrt
 
+from skgeom.geometry._affine_invariant import from_spectrum
 from skgeom.utils.array_api import adjoint, device_of, namespace
 from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import (
@@ -12,20 +13,13 @@ from skgeom.utils.validation import (
 )
 
 
-def _spectral(matrices, function):
-    """Apply ``function`` to the eigenvalues of symmetric matrices."""
-    eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
-    return (vectors * function(eigenvalues)[..., None, :]) @ adjoint(vectors)
-
-
-def _spd_spectral(matrices, function):
+def _spectral(matrices, function, positive=True):
+    """Apply a function to the eigenvalues, which must be positive unless stated."""
     check_symmetric(matrices, "matrices")
-
-    def checked(eigenvalues):
+    eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
+    if positive:
         check_positive(eigenvalues, "matrices")
-        return function(eigenvalues)
-
-    return _spectral(matrices, checked)
+    return from_spectrum(vectors, function(eigenvalues))
 
 
 @float64_arrays("matrices", complex_allowed=True)
@@ -57,7 +51,7 @@ def sqrtm(matrices):
     array([[2., 0.],
            [0., 3.]])
     """
-    return _spd_spectral(matrices, namespace(matrices).sqrt)
+    return _spectral(matrices, namespace(matrices).sqrt)
 
 
 @float64_arrays("matrices", complex_allowed=True)
@@ -90,7 +84,7 @@ def invsqrtm(matrices):
            [0.  , 0.25]])
     """
     xp = namespace(matrices)
-    return _spd_spectral(matrices, lambda eigenvalues: 1 / xp.sqrt(eigenvalues))
+    return _spectral(matrices, lambda eigenvalues: 1 / xp.sqrt(eigenvalues))
 
 
 @float64_arrays("matrices", complex_allowed=True)
@@ -122,7 +116,7 @@ def logm(matrices):
     array([[0., 0.],
            [0., 1.]])
     """
-    return _spd_spectral(matrices, namespace(matrices).log)
+    return _spectral(matrices, namespace(matrices).log)
 
 
 @float64_arrays("matrices", complex_allowed=True)
@@ -153,8 +147,7 @@ def expm(matrices):
     array([[1., 0.],
            [0., 1.]])
     """
-    check_symmetric(matrices, "matrices")
-    return _spectral(matrices, namespace(matrices).exp)
+    return _spectral(matrices, namespace(matrices).exp, positive=False)
 
 
 @float64_arrays("matrices", "reference", complex_allowed=True)

@@ -293,42 +293,35 @@ def _score(number, X, y, sample_weight, model):
         return weight, weight * model.score(X, y, sample_weight)
 
 
-def by_blocks(method):
-    """Decorate a method of samples X: process Dask data lazily, block by block.
+def by_blocks(method, estimator, X):
+    """The lazy result of a method of samples X, Dask data, block by block.
 
     The result is a Dask array of known dtype and shape. ``transform`` of a Dask data
     frame returns a Dask data frame with the names of ``get_feature_names_out``. Later
     changes of the estimator do not affect the result.
     """
-
-    @wraps(method)
-    def wrapper(self, X):
-        if not is_dask(X):
-            return method(self, X)
-        container = "default"
-        if method.__name__ == "transform":
-            container = _get_output_config("transform", self)["dense"]
-        if container != "default":
-            raise TypeError(
-                f"set_output(transform={container!r}) would gather all of X in memory, "
-                f"but X is a Dask {type(X).__name__}. Use set_output(transform="
-                "'default'), which returns a Dask data frame for a Dask data frame."
-            )
-        of_block = partial(_map_block, method, copy.copy(self))
-        X = _whole_rows(X)
-        result = of_block(empty_block(X))
-        if not _is_array(X):
-            return X.map_partitions(of_block, meta=result)
-        new_axes = tuple((n,) for n in result.shape[1:])
-        return X.map_blocks(
-            of_block,
-            dtype=result.dtype,
-            chunks=(X.chunks[0], *new_axes),
-            drop_axis=tuple(range(result.ndim, X.ndim)) or None,
-            meta=result,
+    container = "default"
+    if method.__name__ == "transform":
+        container = _get_output_config("transform", estimator)["dense"]
+    if container != "default":
+        raise TypeError(
+            f"set_output(transform={container!r}) would gather all of X in memory, "
+            f"but X is a Dask {type(X).__name__}. Use set_output(transform="
+            "'default'), which returns a Dask data frame for a Dask data frame."
         )
-
-    return wrapper
+    of_block = partial(_map_block, method, copy.copy(estimator))
+    X = _whole_rows(X)
+    result = of_block(empty_block(X))
+    if not _is_array(X):
+        return X.map_partitions(of_block, meta=result)
+    new_axes = tuple((n,) for n in result.shape[1:])
+    return X.map_blocks(
+        of_block,
+        dtype=result.dtype,
+        chunks=(X.chunks[0], *new_axes),
+        drop_axis=tuple(range(result.ndim, X.ndim)) or None,
+        meta=result,
+    )
 
 
 def merged(parts, merge):

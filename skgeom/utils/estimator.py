@@ -22,22 +22,13 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.base import _fit_context
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils import metaestimators, validation
 from sklearn.utils._param_validation import (
     InvalidParameterError,
     validate_parameter_constraints,
-)
-from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
-from sklearn.utils.validation import (  # noqa: F401
-    _check_feature_names as check_feature_names,
-)
-from sklearn.utils.validation import (  # noqa: F401
-    _check_method_params as check_method_params,
-)
-from sklearn.utils.validation import (  # noqa: F401
-    _get_feature_names as get_feature_names,
+    validate_params,
 )
 from sklearn.utils.validation import check_is_fitted
-from sklearn.utils.validation import validate_data as _validate_data
 
 from skgeom.utils._dask import by_blocks, score_by_blocks
 from skgeom.utils.array_api import (
@@ -64,6 +55,12 @@ except ImportError:
 
         _init_callback_context = None
 
+
+# Private functions of scikit-learn, for all modules.
+check_feature_names = validation._check_feature_names
+check_method_params = validation._check_method_params
+get_feature_names = validation._get_feature_names
+safe_split = metaestimators._safe_split
 
 # The progress of the fit in this thread. Code that starts threads must pass it to them.
 _CURRENT = ContextVar("_CURRENT", default=None)
@@ -127,7 +124,12 @@ def naming(name):
 def validate_data(estimator, X, **options):
     """scikit-learn's ``validate_data``, with errors that name X."""
     with naming("X"):
-        return _validate_data(estimator, X, **options)
+        return validation.validate_data(estimator, X, **options)
+
+
+def validated_parameters(**constraints):
+    """Decorate a function: validate its parameters, but not those of nested calls."""
+    return validate_params(constraints, prefer_skip_nested_validation=True)
 
 
 def estimator_method(method=None, *, nested_validation=False):
@@ -225,7 +227,7 @@ def _predict(method):
     def predict(self, X, *args, **kwargs):
         has_array = getattr(self, "_fitted_array", None) is not None
         if has_array and is_dask(X) and not args and not kwargs:
-            return by_blocks(predict)(self, X)
+            return by_blocks(predict, self, X)
         check_is_fitted(self)
         if not has_array:
             return method(self, X, *args, **kwargs)

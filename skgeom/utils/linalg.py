@@ -54,6 +54,19 @@ def inverse_of_triangle(lower):
     return inverse
 
 
+def whitening_basis(matrix):
+    """Basis B (columns) of the range of a semidefinite matrix, B' matrix B = I.
+
+    The rank is determined from the correlation matrix, so it does not depend on the
+    units of the features.
+    """
+    deviations = np.sqrt(np.diag(matrix))
+    deviations = np.where(deviations > 0, deviations, 1)
+    variances, axes = np.linalg.eigh(matrix / np.outer(deviations, deviations))
+    kept = variances > len(matrix) * np.finfo(float).eps * variances[-1]
+    return axes[:, kept] / np.sqrt(variances[kept]) / deviations[:, None]
+
+
 def leading_eigenvectors(matrix, count):
     """Eigenvectors (rows) of the largest eigenvalues, with the signs of fix_signs."""
     matrix = to_numpy(matrix)  # LAPACK can compute a subset of the eigenvectors

@@ -103,9 +103,8 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
             given = [bound.arguments[name] for name in names]
             xp = namespace(*given)
             model = None
-            if (
-                xp is not np
-            ):  # lists and numbers become arrays on the device of the first one
+            if xp is not np:
+                # Lists and numbers become arrays on the device of the first array.
                 theirs = [array for array in given if namespace(array) is xp]
                 model = theirs[0]
                 for name, array in zip(names, given, strict=True):
@@ -636,8 +635,7 @@ def _where(mask):
     """Index of the first True in ``mask`` as text; empty for a single matrix."""
     if mask.ndim == 0:
         return ""
-    index = np.argwhere(mask)[0]
-    return "[" + ", ".join(str(i) for i in index) + "]"
+    return str(np.argwhere(mask)[0].tolist())
 
 
 def check_sample_weight(sample_weight, X, **options):
