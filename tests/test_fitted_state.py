@@ -96,19 +96,6 @@ def test_failed_fit_changes_nothing(name):
     assert all(after[name] is before[name] for name in before)
 
 
-def test_interrupted_fit_changes_nothing(monkeypatch):
-    sqfa = skgeom.SQFA(random_state=0).fit(X, y)
-    before = attributes(sqfa)
-
-    def interrupt(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("skgeom._filters.sqfa.optimize_filters", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        sqfa.fit(X[:, :3], y)
-    assert all(attributes(sqfa)[name] is before[name] for name in before)
-
-
 @ignores_warnings
 def test_precomputed_kernel_of_the_fit():
     K = X @ X.T
