@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import all_pairs
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
@@ -113,11 +114,9 @@ def test_classes_far_apart():
     sqfa = SQFA(2, covariance_estimator=None, random_state=0).fit(X, y)
     features = ClassStatistics.from_data(X, y).project(sqfa.components_)
     covariances = features.covariances + sqfa.regularization_ * np.eye(2)
-    i, j = np.triu_indices(3, 1)
-    distances = distance_calvo_oller(
-        features.means[i], covariances[i], features.means[j], covariances[j]
-    )
-    assert sqfa.objective_ == pytest.approx(distances.mean(), rel=1e-9)
+    distances = all_pairs(distance_calvo_oller, features.means, covariances)
+    mean = distances[np.triu_indices(3, 1)].mean()
+    assert sqfa.objective_ == pytest.approx(mean, rel=1e-9)
 
 
 # Groups.
