@@ -97,10 +97,9 @@ def test_given_filters_at_the_optimum_stay(iris):
 
 
 def test_repeated_filters_are_a_warning(iris):
+    sqfa = SQFA(2, regularization=10.0, covariance_estimator=None, random_state=0)
     with pytest.warns(UserWarning, match="2 filters span 1 directions only") as record:
-        sqfa = SQFA(
-            2, regularization=10.0, covariance_estimator=None, random_state=0
-        ).fit(*iris)
+        sqfa.fit(*iris)
     assert record[0].filename == __file__
     sqfa.set_params(constraint="orthonormal")
     assert np.linalg.matrix_rank(sqfa.fit(*iris).components_) == 2

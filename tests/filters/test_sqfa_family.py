@@ -68,10 +68,8 @@ def test_classes_of_heavy_tails():
 @pytest.mark.parametrize("regularized", [True, False])
 def test_class_distances(regularized, wine):
     X, y = wine
-    sqfa = SQFA(3, covariance_estimator=None, regularization=0.2, random_state=0).fit(
-        X, y
-    )
-    matrix = sqfa.class_distances(regularized=regularized)
+    sqfa = SQFA(3, covariance_estimator=None, regularization=0.2, random_state=0)
+    matrix = sqfa.fit(X, y).class_distances(regularized=regularized)
     features = ClassStatistics.from_data(sqfa.transform(X), y)
     covariances = features.covariances + 0.2 * regularized * np.eye(3)
     expected = all_pairs(distance_calvo_oller, features.means, covariances)
