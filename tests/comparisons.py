@@ -1,5 +1,7 @@
 """Comparisons and samples that tests of several topics share."""
 
+import tracemalloc
+
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -21,6 +23,16 @@ def all_pairs(distance, *parameters, **options):
     first = [array[:, None] for array in parameters]
     second = [array[None] for array in parameters]
     return distance(*first, *second, **options)
+
+
+def peak_memory(call):
+    """The most memory, in bytes, that a call has allocated at a time."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def samples_of(estimator, X):

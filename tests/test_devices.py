@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from comparisons import assert_same_statistics
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 
@@ -84,9 +85,7 @@ def test_gaussians_are_those_of_numpy(classifier, library, wine_32):
     for method in METHODS.split():
         result = getattr(fitted, method)(there)
         assert library.is_mine(result), method
-        np.testing.assert_allclose(
-            to_numpy(result), getattr(expected, method)(X), atol=1e-6
-        )
+        assert_allclose(to_numpy(result), getattr(expected, method)(X), atol=1e-6)
         with pytest.raises(ValueError, match=rf"{method}\(\) must use the same"):
             getattr(fitted, method)(X)
 
@@ -97,14 +96,14 @@ def test_more_samples_and_announced_classes(library, wine_32):
     classifier, expected = GaussianClassifier(), GaussianClassifier()
     classifier.partial_fit(library.array(X[first]), y[first], classes=[-1, 0, 1, 2])
     expected.partial_fit(X[first], y[first], classes=[-1, 0, 1, 2])
-    np.testing.assert_allclose(
+    assert_allclose(
         to_numpy(classifier.predict_proba(library.array(X))),
         expected.predict_proba(X),
         atol=1e-6,
     )
     classifier.partial_fit(library.array(X[~first]), library.array(y[~first]))
     expected.partial_fit(X[~first], y[~first])
-    np.testing.assert_array_equal(
+    assert_array_equal(
         to_numpy(classifier.predict(library.array(X))), expected.predict(X)
     )
     with pytest.raises(ValueError, match=r"partial_fit\(\) must use the same"):

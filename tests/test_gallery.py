@@ -1,17 +1,15 @@
 """Every public name is used on a page of the gallery, to which its reference links."""
 
 import ast
-import importlib
 import inspect
-import pydoc
 import re
 from pathlib import Path
 
 import pytest
+from test_public_api import public_objects
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-PARTS = ["baselines", "datasets", "geometry", "objectives", "optim", "plotting"]
-NAMESPACES = ["skgeom", *(f"skgeom.{part}" for part in PARTS)]
+PUBLIC = dict(public_objects())
 # What the gallery only names in its text, and why the code does not use it.
 ONLY_NAMED = {
     # The data must be downloaded or computed by hand.
@@ -25,15 +23,6 @@ ONLY_NAMED = {
     "skgeom.optim.MinimizeResult",
 }
 LINK = re.compile(r":(?:func|class):`~?(skgeom\.[\w.]+)`")
-
-
-def public_names():
-    """Dotted names of the public functions and classes."""
-    for namespace in NAMESPACES:
-        module = importlib.import_module(namespace)
-        for name in module.__all__:
-            if not inspect.ismodule(getattr(module, name)):
-                yield f"{namespace}.{name}"
 
 
 def names_used(source):
@@ -56,19 +45,19 @@ def pages():
 
 def test_every_public_name_is_used(pages):
     used = set().union(*map(names_used, pages))
-    assert set(public_names()) - used == ONLY_NAMED
+    assert set(PUBLIC) - used == ONLY_NAMED
 
 
 def test_other_public_names_are_linked(pages):
     linked = set().union(*map(LINK.findall, pages))
     assert ONLY_NAMED <= linked
-    assert linked <= {*public_names(), *methods()}
+    assert linked <= {*PUBLIC, *methods()}
 
 
 def methods():
     """Dotted names of the attributes of public classes."""
-    for name in public_names():
-        if inspect.isclass(obj := pydoc.locate(name)):
+    for name, obj in PUBLIC.items():
+        if inspect.isclass(obj):
             yield from (f"{name}.{member}" for member in dir(obj))
 
 

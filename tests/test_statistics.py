@@ -3,12 +3,11 @@
 import json
 import operator
 import os
-import tracemalloc
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from comparisons import assert_same_statistics
+from comparisons import assert_same_statistics, peak_memory
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -97,13 +96,7 @@ def test_labels_of_any_kind_are_sorted(labels, data, statistics):
 def test_extra_memory_is_below_the_size_of_the_data(order, rng):
     X = rng.normal(size=(40_000, 25)).astype(np.float32, order=order)
     y = rng.integers(2, size=40_000)
-    tracemalloc.start()
-    try:
-        ClassStatistics.from_data(X, y)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < X.nbytes
+    assert peak_memory(lambda: ClassStatistics.from_data(X, y)) < X.nbytes
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import _array_api
@@ -32,7 +33,7 @@ def test_features_are_products_with_components_of_a_fixed_sign(estimator, iris):
     X, y = iris
     fitted = clone(estimator).fit(X, y)
     Z = fitted.transform(X)
-    np.testing.assert_allclose(Z, X @ fitted.components_.T, rtol=1e-14)
+    assert_allclose(Z, X @ fitted.components_.T, rtol=1e-14)
     largest = np.abs(fitted.components_).argmax(axis=1)
     assert (fitted.components_[np.arange(len(largest)), largest] > 0).all()
 
@@ -45,7 +46,7 @@ def test_scale_of_the_samples_does_not_matter(estimator, iris):
     for factor in (1e-300, 1e-160, 1e160, 1e300):
         scaled = clone(estimator).fit(factor * X, y).transform(factor * X)
         ratio = np.ptp(scaled) / np.ptp(Z)
-        np.testing.assert_allclose(scaled / ratio, Z, atol=1e-6 * np.abs(Z).max())
+        assert_allclose(scaled / ratio, Z, atol=1e-6 * np.abs(Z).max())
 
 
 @every_estimator
@@ -61,12 +62,10 @@ def test_constant_features_are_ignored(estimator, iris):
     padded = np.insert(X - X.mean(axis=0), [0, 2], 0.0, axis=1)
     plain = clone(estimator).fit(X - X.mean(axis=0), y).components_
     components = clone(estimator).fit(padded, y).components_
-    np.testing.assert_allclose(components[:, [0, 3]], 0, atol=1e-10)
+    assert_allclose(components[:, [0, 3]], 0, atol=1e-10)
     if not isinstance(estimator, GeneralizedEigenvectors):  # a fraction of a mean
         if not getattr(estimator, "regularization", 0) == 0.1:
-            np.testing.assert_allclose(
-                components[:, [1, 2, 4, 5]], plain, rtol=1e-5, atol=1e-7
-            )
+            assert_allclose(components[:, [1, 2, 4, 5]], plain, rtol=1e-5, atol=1e-7)
 
 
 def test_a_class_of_one_sample(iris):
@@ -103,7 +102,7 @@ def test_fewer_samples_than_features(model, noise, rng):
     expected = narrow.components_ @ axes.T
     signs = np.sign((expected * wide.components_).sum(axis=1))[:, None]
     scale = np.abs(expected).max()
-    np.testing.assert_allclose(wide.components_, signs * expected, atol=1e-9 * scale)
+    assert_allclose(wide.components_, signs * expected, atol=1e-9 * scale)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +119,6 @@ def test_moved_to_another_library(library, projection, wine):
     assert library.is_mine(found)
     assert library.dtype in str(found.dtype)
     size = np.abs(expected).max()
-    np.testing.assert_allclose(
-        to_numpy(found), expected, rtol=0, atol=library.tolerance * size
-    )
+    assert_allclose(to_numpy(found), expected, rtol=0, atol=library.tolerance * size)
     with pytest.raises(ValueError, match="move_estimator_to"):
         projection.transform(library.array(X))

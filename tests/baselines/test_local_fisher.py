@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.linalg import eigh, subspace_angles
 from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -44,11 +45,9 @@ def test_components_are_those_of_the_sums_over_pairs(wine, n_neighbors):
     values, vectors = eigh(between, within)
     values, vectors = values[::-1][:6], vectors[:, ::-1][:, :6].T
     model = LFDA(6, n_neighbors=n_neighbors, embedding="plain").fit(X + 100, y)
-    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-8)
-    np.testing.assert_allclose(
-        np.abs(model.components_), np.abs(vectors), rtol=1e-5, atol=1e-7
-    )
-    np.testing.assert_allclose(
+    assert_allclose(model.eigenvalues_, values, rtol=1e-8)
+    assert_allclose(np.abs(model.components_), np.abs(vectors), rtol=1e-5, atol=1e-7)
+    assert_allclose(
         model.components_ @ within @ model.components_.T, np.eye(6), atol=1e-8
     )
 
@@ -57,11 +56,11 @@ def test_embeddings(wine):
     plain = LFDA(4, embedding="plain").fit(*wine)
     weighted = LFDA(4).fit(*wine)
     ratios = weighted.components_ / plain.components_
-    np.testing.assert_allclose(
+    assert_allclose(
         ratios, np.sqrt(plain.eigenvalues_)[:, None] * np.ones(13), rtol=1e-8
     )
     orthonormal = LFDA(4, embedding="orthonormalized").fit(*wine).components_
-    np.testing.assert_allclose(orthonormal @ orthonormal.T, np.eye(4), atol=1e-12)
+    assert_allclose(orthonormal @ orthonormal.T, np.eye(4), atol=1e-12)
     for k in range(1, 5):
         angles = subspace_angles(orthonormal[:k].T, plain.components_[:k].T)
         assert np.sin(angles).max() < 1e-9

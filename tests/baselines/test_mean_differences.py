@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.linalg import orth, subspace_angles
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
@@ -30,11 +31,11 @@ def test_supervised_pca_is_that_of_the_label_kernel(wine, offset):
     values, vectors = literal_supervised_pca(X, y)
     model = SupervisedPCA().fit(X, y)
     assert model.components_.shape == (2, 13)
-    np.testing.assert_allclose(model.eigenvalues_, values[:2], rtol=1e-7)
+    assert_allclose(model.eigenvalues_, values[:2], rtol=1e-7)
     cosines = np.sum(model.components_.T * vectors[:, :2], axis=0)
-    np.testing.assert_allclose(np.abs(cosines), 1, atol=1e-9)
+    assert_allclose(np.abs(cosines), 1, atol=1e-9)
     # There are no others.
-    np.testing.assert_allclose(values[2:] / values[0], 0, atol=1e-6)
+    assert_allclose(values[2:] / values[0], 0, atol=1e-6)
 
 
 def test_supervised_pca_has_one_component_less_than_classes(wine):
@@ -59,7 +60,7 @@ def test_lol_of_two_classes_by_hand(wine, tall):
     leading = PCA(3).fit(within(X, y)).components_
     expected, _ = np.linalg.qr(np.column_stack([difference, *leading]))
     products = np.abs(model.components_ @ expected)
-    np.testing.assert_allclose(products, np.eye(4), atol=1e-8)
+    assert_allclose(products, np.eye(4), atol=1e-8)
     assert model.n_mean_directions_ == 1
 
 
@@ -70,9 +71,7 @@ def test_lol_of_several_classes_has_the_span_of_differences_and_directions(wine)
     leading = PCA(3).fit(within(X, y)).components_
     span = orth(np.vstack([means[1:] - means[0], leading]).T)
     assert np.sin(subspace_angles(model.components_.T, span)).max() < 1e-8
-    np.testing.assert_allclose(
-        model.components_ @ model.components_.T, np.eye(5), atol=1e-12
-    )
+    assert_allclose(model.components_ @ model.components_.T, np.eye(5), atol=1e-12)
     of_means = orth((means[1:] - means[0]).T)
     assert np.sin(subspace_angles(model.components_[:2].T, of_means)).max() < 1e-8
     assert model.n_mean_directions_ == 2
@@ -89,6 +88,6 @@ def test_lol_passes_over_directions_that_add_nothing(rng):
     X = np.tile(within_class, (2, 1))
     X[y == 1, 0] += 5
     model = LOL(2).fit(X, y)
-    np.testing.assert_allclose(model.components_, np.eye(3)[:2], atol=1e-12)
+    assert_allclose(model.components_, np.eye(3)[:2], atol=1e-12)
     with pytest.raises(ValueError, match="span only 2 directions"):
         LOL(3).fit(X, y)

@@ -56,7 +56,6 @@ def test_heart(empty, monkeypatch):
         values = ["?" if np.isnan(v) else str(v) for v in row.tolist()]
         lines.append(",".join([*values, line.split(",")[13]]) + "\n")
     published = empty / "home" / "skgeom" / "processed.cleveland.data"
-    published.parent.mkdir(parents=True)
     published.write_bytes("".join(lines).encode())
     monkeypatch.delenv("SKGEOM_DATA")
     for download_if_missing in (True, False):  # it is kept there
@@ -78,7 +77,6 @@ def test_pima(empty, monkeypatch):
         label = ["tested_negative", "tested_positive"][target]
         lines.append(",".join([*map(str, row), label]))
     path = empty / "home" / "skgeom" / "diabetes.arff"
-    path.parent.mkdir(parents=True)
     path.write_text("\n".join(lines))
     monkeypatch.delenv("SKGEOM_DATA")
     X, y = datasets.fetch_pima(return_X_y=True)
@@ -96,7 +94,6 @@ def test_mnist_in_the_format_of_keras(empty, monkeypatch):
     digest = _files.array_digest(X.reshape(70, -1), y)
     monkeypatch.setattr(_fetch_images, "_MNIST_ARRAYS", digest)
     path = empty / "home" / "skgeom" / "mnist.npz"
-    path.parent.mkdir(parents=True)
     arrays = {"x_train": X[:60], "x_test": X[60:], "y_train": y[:60], "y_test": y[60:]}
     np.savez(path, **arrays)
     digits = datasets.fetch_mnist(download_if_missing=False)

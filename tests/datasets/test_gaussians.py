@@ -21,21 +21,17 @@ def rotated(large, small, degrees):
 # comparison with LDA.
 BLOCKS = {
     "covariances": [
-        [rotated(0.9, 0.02, 10), np.diag([0.6, 0.6]), np.diag([0.9, 0.9])],
-        [rotated(0.9, 0.02, 45), np.diag([0.6, 0.6]), np.diag([1.0, 1.0])],
-        [rotated(0.9, 0.02, 80), np.diag([0.6, 0.6]), np.diag([1.1, 1.1])],
+        [rotated(0.9, 0.02, angle), 0.6 * np.eye(2), variance * np.eye(2)]
+        for angle, variance in ((10, 0.9), (45, 1.0), (80, 1.1))
     ],
     "means": [
-        [np.diag([0.05, 0.05]), rotated(1.045, 0.045, 0)],
-        [np.diag([0.05, 0.05]), rotated(1.045, 0.045, 40)],
-        [np.diag([0.05, 0.05]), rotated(1.045, 0.045, 80)],
+        [0.05 * np.eye(2), rotated(1.045, 0.045, angle)] for angle in (0, 40, 80)
     ],
     "distances": [
-        [rotated(0.25, 0.01, 0), rotated(1.0, 0.04, 0)],
-        [rotated(0.25, 0.01, 40), rotated(1.0, 0.04, 20)],
-        [rotated(0.25, 0.01, 80), rotated(1.0, 0.04, 40)],
+        [rotated(0.25, 0.01, 2 * angle), rotated(1.0, 0.04, angle)]
+        for angle in (0, 20, 40)
     ],
-    "lda": [[np.diag([0.008, 0.008])]] * 4,
+    "lda": [[0.008 * np.eye(2)]] * 4,
 }
 MEANS = {
     "covariances": [

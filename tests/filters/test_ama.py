@@ -10,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import AMAGauss
 
+GIVEN = {"covariance_estimator": None, "random_state": 0}
+
 
 @pytest.fixture
 def gaussians():
@@ -41,9 +43,7 @@ def log_posterior(ama, X, y, noise):
 
 def test_axes_that_differ(gaussians):
     X, y = gaussians
-    ama = AMAGauss(2, covariance_estimator=None, regularization=0, random_state=0).fit(
-        X, y
-    )
+    ama = AMAGauss(2, regularization=0, **GIVEN).fit(X, y)
     assert subspace_angles(ama.components_.T, np.eye(5, 2)).max() < 0.1
     assert ama.objective_ == pytest.approx(log_posterior(ama, X, y, 0))
 
@@ -51,9 +51,7 @@ def test_axes_that_differ(gaussians):
 @pytest.mark.parametrize("priors", ["uniform", "empirical", [0.2, 0.3, 0.5]])
 def test_objective_is_the_mean_log_posterior(priors, wine):
     X, y = wine
-    ama = AMAGauss(
-        2, covariance_estimator=None, regularization=0.3, priors=priors, random_state=0
-    ).fit(X, y)
+    ama = AMAGauss(2, regularization=0.3, priors=priors, **GIVEN).fit(X, y)
     expected = {"uniform": [1 / 3] * 3, "empirical": np.bincount(y) / len(y)}
     expected = expected[priors] if isinstance(priors, str) else priors
     assert_allclose(ama.priors_, expected)
@@ -63,19 +61,9 @@ def test_objective_is_the_mean_log_posterior(priors, wine):
 @pytest.mark.parametrize("batch_size", [1000, 100])
 def test_batches_come_close(batch_size, gaussians):
     X, y = gaussians
-    expected = AMAGauss(
-        2, regularization=0.1, covariance_estimator=None, random_state=0
-    ).fit(X, y)
-    ama = AMAGauss(
-        2,
-        regularization=0.1,
-        covariance_estimator=None,
-        init="random",
-        n_init=2,
-        batch_size=batch_size,
-        max_iter=2000,
-        random_state=0,
-    ).fit(X, y)
+    expected = AMAGauss(2, regularization=0.1, **GIVEN).fit(X, y)
+    options = {"batch_size": batch_size, "init": "random", "n_init": 2}
+    ama = AMAGauss(2, regularization=0.1, max_iter=2000, **options, **GIVEN).fit(X, y)
     assert ama.objective_ == pytest.approx(expected.objective_, rel=2e-3)
     assert ama.objective_ <= expected.objective_ + 1e-5
 
@@ -86,8 +74,8 @@ def test_batches_come_close(batch_size, gaussians):
 def test_groups(constraint, batch_size, gaussians):
     X, y = gaussians
     # With much more noise, to repeat a filter would be worth more than a third one.
-    options = {"constraint": constraint, "regularization": 1.0, "random_state": 0}
-    options |= {"batch_size": batch_size, "covariance_estimator": None}
+    options = {"constraint": constraint, "batch_size": batch_size, **GIVEN}
+    options["regularization"] = 1.0
     first = AMAGauss(2, **options).fit(X, y)
     ama = AMAGauss(3, group_size=2, **options).fit(X, y)
     assert ama.components_.shape == (3, 5)

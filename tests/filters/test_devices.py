@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import _array_api
@@ -32,18 +33,16 @@ def test_filters_are_those_of_numpy(filters, library, wine_32):
     fitted = clone(filters).fit(library.array(X), library.array(y))
     assert library.is_mine(fitted.components_)
     assert type(fitted.objective_) is float
-    np.testing.assert_allclose(fitted.objective_, expected.objective_, rtol=1e-6)
-    np.testing.assert_allclose(
-        fitted.regularization_, expected.regularization_, rtol=1e-6
-    )
+    assert_allclose(fitted.objective_, expected.objective_, rtol=1e-6)
+    assert_allclose(fitted.regularization_, expected.regularization_, rtol=1e-6)
     # A search passes on rounding, and ends where the objective is flat.
-    np.testing.assert_allclose(
+    assert_allclose(
         projector(fitted.components_), projector(expected.components_), atol=2e-3
     )
     features = fitted.transform(library.array(X))
     assert library.is_mine(features)
     assert library.dtype in str(features.dtype)
-    np.testing.assert_allclose(
+    assert_allclose(
         to_numpy(features), X @ to_numpy(fitted.components_).T, atol=library.tolerance
     )
 
@@ -55,14 +54,10 @@ def test_what_follows_a_fit_is_on_the_device(device_library, wine_32):
     sqfa.fit(library.array(X), library.array(y))
     distances = sqfa.class_distances()
     assert library.is_mine(distances)
-    np.testing.assert_allclose(
-        to_numpy(distances), expected.class_distances(), atol=1e-4
-    )
+    assert_allclose(to_numpy(distances), expected.class_distances(), atol=1e-4)
     importances = sqfa.filter_importances()
     assert library.is_mine(importances)
-    np.testing.assert_allclose(
-        to_numpy(importances), expected.filter_importances(), atol=1e-3
-    )
+    assert_allclose(to_numpy(importances), expected.filter_importances(), atol=1e-3)
     objective = sqfa.objective_
     sqfa.orthonormalize()
     assert library.is_mine(sqfa.components_)
@@ -75,17 +70,17 @@ def test_moved_pickled_and_refused(library, wine_32):
     there = library.array(X)
     sqfa = SQFA(2, distance="hellinger", random_state=0).fit(there, library.array(y))
     features = to_numpy(sqfa.transform(there))
-    np.testing.assert_array_equal(
+    assert_array_equal(
         to_numpy(pickle.loads(pickle.dumps(sqfa)).transform(there)), features
     )
     with pytest.raises(ValueError, match=r"SQFA\.transform\(\) must use the same"):
         sqfa.transform(X)
     moved = _array_api.move_estimator_to(sqfa, np, "cpu")
     assert type(moved.statistics_.covariances) is np.ndarray
-    np.testing.assert_allclose(moved.transform(X), features, atol=library.tolerance)
+    assert_allclose(moved.transform(X), features, atol=library.tolerance)
     assert type(moved.class_distances()) is np.ndarray
     back = _array_api.move_estimator_to(moved, library.xp, library.device)
-    np.testing.assert_array_equal(to_numpy(back.transform(there)), features)
+    assert_array_equal(to_numpy(back.transform(there)), features)
 
 
 @pytest.mark.skipif(not ARRAY_API, reason="needs scikit-learn 1.9")
@@ -100,4 +95,4 @@ def test_a_device_without_double_precision(estimator, wine_32):
         there = xp.asarray(X, device=device, dtype=xp.float32)
         fitted = estimator.fit(there, y)
         assert fitted.transform(there).dtype == xp.float32
-    np.testing.assert_allclose(fitted.objective_, expected.objective_, rtol=1e-4)
+    assert_allclose(fitted.objective_, expected.objective_, rtol=1e-4)

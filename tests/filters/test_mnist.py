@@ -21,22 +21,26 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def images():
+    """Images as vectors, their labels, and the number of images for training."""
+    data = np.load(MNIST)
+    return data["X"].reshape(len(data["y"]), -1), data["y"], int(data["n_train"])
+
+
 @pytest.mark.exhaustive
 def test_sqfa_is_above_lda_and_lda_above_pca():
     """The order of figure 5 of the paper, at a regularisation that suits MNIST."""
-    data = np.load(MNIST)
-    n_train = int(data["n_train"])
-    X = data["X"].reshape(len(data["y"]), -1)
+    X, y, n_train = images()
     scale = X[:n_train].std()
     X = (X / scale).astype(np.float32)
     X -= X[:n_train].mean(axis=0)
     train, test = slice(None, n_train), slice(n_train, None)
 
     def accuracy(transformer):
-        features = transformer.fit(X[train], data["y"][train]).transform(X)[:, :9]
+        features = transformer.fit(X[train], y[train]).transform(X)[:, :9]
         classifier = QuadraticDiscriminantAnalysis(reg_param=1e-5, tol=0)
-        classifier.fit(features[train], data["y"][train])
-        return classifier.score(features[test], data["y"][test])
+        classifier.fit(features[train], y[train])
+        return classifier.score(features[test], y[test])
 
     pca = accuracy(PCA(9, random_state=0))
     lda = accuracy(LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.5))
@@ -48,17 +52,9 @@ def test_sqfa_is_above_lda_and_lda_above_pca():
 @pytest.mark.exhaustive
 def test_kernel_discriminants_with_landmarks():
     """All images, in single precision; 4000 landmarks give 0.982."""
-    data = np.load(MNIST)
-    n_train = int(data["n_train"])
-    X = data["X"].reshape(len(data["y"]), -1).astype(np.float32) / 255
-    y = data["y"]
-    kda = KernelDiscriminantAnalysis(
-        gamma=0.025,
-        penalty="kernel",
-        regularization=1e-6,
-        n_landmarks=1000,
-        random_state=0,
-    )
-    kda.fit(X[:n_train], y[:n_train])
+    X, y, n_train = images()
+    X = X.astype(np.float32) / 255
+    kda = KernelDiscriminantAnalysis(gamma=0.025, n_landmarks=1000, random_state=0)
+    kda.set_params(penalty="kernel", regularization=1e-6).fit(X[:n_train], y[:n_train])
     assert kda.solver_ == "nystroem"
     assert kda.score(X[n_train:], y[n_train:]) > 0.970

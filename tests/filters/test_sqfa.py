@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import all_pairs
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
@@ -96,10 +97,9 @@ def test_given_filters_at_the_optimum_stay(iris):
 
 
 def test_repeated_filters_are_a_warning(iris):
+    sqfa = SQFA(2, regularization=10.0, covariance_estimator=None, random_state=0)
     with pytest.warns(UserWarning, match="2 filters span 1 directions only") as record:
-        sqfa = SQFA(
-            2, regularization=10.0, covariance_estimator=None, random_state=0
-        ).fit(*iris)
+        sqfa.fit(*iris)
     assert record[0].filename == __file__
     sqfa.set_params(constraint="orthonormal")
     assert np.linalg.matrix_rank(sqfa.fit(*iris).components_) == 2
@@ -113,11 +113,9 @@ def test_classes_far_apart():
     sqfa = SQFA(2, covariance_estimator=None, random_state=0).fit(X, y)
     features = ClassStatistics.from_data(X, y).project(sqfa.components_)
     covariances = features.covariances + sqfa.regularization_ * np.eye(2)
-    i, j = np.triu_indices(3, 1)
-    distances = distance_calvo_oller(
-        features.means[i], covariances[i], features.means[j], covariances[j]
-    )
-    assert sqfa.objective_ == pytest.approx(distances.mean(), rel=1e-9)
+    distances = all_pairs(distance_calvo_oller, features.means, covariances)
+    mean = distances[np.triu_indices(3, 1)].mean()
+    assert sqfa.objective_ == pytest.approx(mean, rel=1e-9)
 
 
 # Groups.

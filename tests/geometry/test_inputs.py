@@ -71,12 +71,12 @@ def test_stacks_equal_loops_and_stay_as_they_are(name, make_arguments):
     if len(arguments) > 1:
         with pytest.raises(ValueError, match="broadcast"):
             function(np.repeat(arguments[0], 2, axis=0), *arguments[1:])
-        for position, array in enumerate(copies):  # a stack and single others
-            singles = [copy[0, 0] for copy in copies]
-            singles[position] = array
-            pairs = zip(singles, copies, strict=True)
+        for position, array in enumerate(copies):  # a table of all pairs
+            columns = [copy[0] for copy in copies]
+            columns[position] = array[:, :1]
+            pairs = zip(columns, copies, strict=True)
             expected = function(*(np.broadcast_to(one, a.shape) for one, a in pairs))
-            assert_allclose(function(*singles), expected, rtol=1e-12, atol=1e-14)
+            assert_allclose(function(*columns), expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)

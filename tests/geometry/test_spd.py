@@ -71,15 +71,6 @@ def test_generalized_eigenvalues_agree_with_scipy(stack, make_symmetric):
     assert (np.diff(eigenvalues) >= 0).all()
 
 
-@pytest.mark.parametrize("function", [whiten, generalized_eigenvalues])
-def test_pairs_broadcast(function, make_spd):
-    a, b = make_spd((4,), 3), make_spd((2,), 3)
-    table = function(a[:, None], b[None])
-    for i in range(4):
-        for j in range(2):
-            assert_allclose(table[i, j], function(a[i], b[j]), rtol=1e-13)
-
-
 @pytest.mark.parametrize("lead", [(), (4,), (2, 3)])
 @pytest.mark.parametrize("n", [1, 2, 5, 22])
 def test_upper_triangles(n, lead, make_symmetric):

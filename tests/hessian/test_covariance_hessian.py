@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -35,18 +36,16 @@ def test_eigenvectors(cancer, fitted):
     X, y = cancer
     covariance = np.cov(X.T)
     hessian = input_hessian(fitted.estimator_, X, y)
-    np.testing.assert_allclose(fitted.covariance_, covariance, atol=1e-12)
-    np.testing.assert_allclose(fitted.hessian_, hessian, atol=1e-15)
+    assert_allclose(fitted.covariance_, covariance, atol=1e-12)
+    assert_allclose(fitted.hessian_, hessian, atol=1e-15)
     for matrix, axes, count in [
         (covariance, fitted.components_[:2], 2),
         (hessian, fitted.components_[2:], 3),
     ]:
         values = np.linalg.eigvalsh(matrix)[::-1][:count]
-        np.testing.assert_allclose(
-            axes @ matrix, values[:, None] * axes, atol=1e-10 * values[0]
-        )
-        np.testing.assert_allclose(axes @ axes.T, np.eye(count), atol=1e-10)
-    np.testing.assert_allclose(fitted.transform(X), X @ fitted.components_.T)
+        assert_allclose(axes @ matrix, values[:, None] * axes, atol=1e-10 * values[0])
+        assert_allclose(axes @ axes.T, np.eye(count), atol=1e-10)
+    assert_allclose(fitted.transform(X), X @ fitted.components_.T)
     assert (fitted.components_.max(axis=1) == fitted.contributions_.max(axis=1)).all()
     assert (fitted.contributions_ == np.abs(fitted.components_)).all()
 
@@ -65,7 +64,7 @@ def test_theorem_1(rng):
     # and a quarter of the squared distance; along other axes it is that of the classes.
     values = model.covariance_eigenvalues_
     assert values[0] == pytest.approx(1 + distance**2 / 4, rel=0.03)
-    np.testing.assert_allclose(values[1:], 1, atol=0.06)
+    assert_allclose(values[1:], 1, atol=0.06)
     share = 1 / (1 + distance**2 / 4)  # of the variance, within the classes
     Z = model.transform(X)[:, 0]
     gap = Z[y == 0].mean() - Z[y == 1].mean()
@@ -80,9 +79,9 @@ def test_frozen_estimator_is_not_fitted_again(cancer):
     estimator = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     before = estimator[-1].coef_.copy()
     model = CHP(FrozenEstimator(estimator)).fit(X[:100], y[:100])
-    np.testing.assert_array_equal(estimator[-1].coef_, before)
+    assert_array_equal(estimator[-1].coef_, before)
     expected = input_hessian(estimator, X[:100], y[:100])
-    np.testing.assert_array_equal(model.hessian_, expected)
+    assert_array_equal(model.hessian_, expected)
 
 
 def test_function_stands_for_a_frozen_estimator(cancer):
@@ -90,8 +89,8 @@ def test_function_stands_for_a_frozen_estimator(cancer):
     model = LogisticRegression().fit(X, y)
     expected = CHP(FrozenEstimator(model)).fit(X, y)
     actual = CHP(lambda X: X @ model.coef_.T + model.intercept_).fit(X, y)
-    np.testing.assert_allclose(actual.hessian_, expected.hessian_, atol=1e-12)
-    np.testing.assert_allclose(actual.components_, expected.components_, atol=1e-8)
+    assert_allclose(actual.hessian_, expected.hessian_, atol=1e-12)
+    assert_allclose(actual.components_, expected.components_, atol=1e-8)
 
 
 def test_class_weight(rng):
@@ -103,10 +102,10 @@ def test_class_weight(rng):
     expected = input_hessian(
         GaussianNB().fit(X[repeated], y[repeated]), X[repeated], y[repeated]
     )
-    np.testing.assert_allclose(weighted.hessian_, expected, rtol=1e-6)
+    assert_allclose(weighted.hessian_, expected, rtol=1e-6)
     same = CHP(GaussianNB(), class_weight={0: 1, 1: 4}).fit(X, y)
-    np.testing.assert_allclose(same.hessian_, expected, rtol=1e-6)
-    np.testing.assert_allclose(weighted.covariance_, np.cov(X.T))
+    assert_allclose(same.hessian_, expected, rtol=1e-6)
+    assert_allclose(weighted.covariance_, np.cov(X.T))
     # A classifier that takes no weights is weighted in the average alone.
     lda = CHP(LinearDiscriminantAnalysis(), class_weight="balanced")
     with pytest.warns(UserWarning, match="LinearDiscriminantAnalysis does not"):
@@ -114,7 +113,7 @@ def test_class_weight(rng):
     expected = input_hessian(
         LinearDiscriminantAnalysis().fit(X, y), X[repeated], y[repeated]
     )
-    np.testing.assert_allclose(lda.hessian_, expected)
+    assert_allclose(lda.hessian_, expected)
 
 
 def test_weights_reach_the_last_step_of_a_pipeline(rng):
@@ -125,7 +124,7 @@ def test_weights_reach_the_last_step_of_a_pipeline(rng):
     expected = make_pipeline(
         StandardScaler(), LogisticRegression(class_weight="balanced")
     ).fit(X, y)
-    np.testing.assert_allclose(
+    assert_allclose(
         model.estimator_[-1].coef_, expected[-1].coef_, rtol=1e-3, atol=1e-6
     )
 
@@ -148,7 +147,7 @@ def test_separation(cancer, fitted):
     assert (grid.between == grid.between[0]).all()
     assert (grid.within == grid.within[:, :1]).all()
     again = fitted.separation(X, y)
-    np.testing.assert_allclose(again.ratio, grid.ratio)
+    assert_allclose(again.ratio, grid.ratio)
     with pytest.raises(ValueError, match=r"contain all classes \[0, 1\]"):
         fitted.separation(X[y == 0], y[y == 0])
 
@@ -170,10 +169,8 @@ def test_pipeline_of_named_columns(cancer):
     X, y = pd.DataFrame(cancer[0][:, :4], columns=list("abcd")), cancer[1]
     columns = make_column_transformer((StandardScaler(), ["b", "d"]))
     model = CHP(make_pipeline(columns, LogisticRegression())).fit(X, y)
-    np.testing.assert_allclose(model.components_[1, [0, 2]], 0, atol=1e-6)
+    assert_allclose(model.components_[1, [0, 2]], 0, atol=1e-6)
     plain = CHP(LogisticRegression()).fit(X[["b", "d"]], y)
-    np.testing.assert_allclose(
-        model.components_[1, [1, 3]], plain.components_[1], atol=1e-6
-    )
+    assert_allclose(model.components_[1, [1, 3]], plain.components_[1], atol=1e-6)
     with pytest.raises(ValueError, match="only supported for dataframes"):
         CHP(make_pipeline(columns, LogisticRegression())).fit(X.to_numpy(), y)

@@ -123,15 +123,10 @@ def test_saturated_network(data, rng, activation, labels, gain, curvature):
             for k in set(range(len(z))) - {code}:
                 expected += np.exp(log_p[k]) * (curvatures[k] - curvatures[code])
         assert np.isfinite(expected).all()
-        actual = _hessian_of_one(model, x, code, len(z), curvature)
+        options = {"curvature": curvature, "derivatives": "analytic"}
+        actual = input_hessian(model, x[None], np.array([code]), **options)
         size = max(np.abs(expected).max(), 1e-300)
         np.testing.assert_allclose(actual / size, expected / size, rtol=0, atol=1e-6)
-
-
-def _hessian_of_one(model, x, code, n_classes, curvature):
-    return input_hessian(
-        model, x[None], np.array([code]), curvature=curvature, derivatives="analytic"
-    )
 
 
 def test_blocks_of_samples(data, rng, assert_close):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh, subspace_angles
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -66,13 +67,13 @@ def test_equation_13(wine, solver, penalty, criterion):
         0.3, X, y, gamma=0.05, penalty=penalty, criterion=criterion, solver=solver
     )
     assert kda.lambda_ == pytest.approx(0.3)
-    np.testing.assert_allclose(kda.eigenvalues_, expected[:-3:-1], rtol=1e-8)
+    assert_allclose(kda.eigenvalues_, expected[:-3:-1], rtol=1e-8)
     assert angle(kda.transform(X), centered @ alpha[:, -2:]) < 1e-6
     # Equation 14, and the scale: the denominator is one, for covariances.
     x = X[:5] + 0.1
     rows = (rbf_kernel(x, X, gamma=0.05) - K.mean(axis=0)) @ C
     coefficients = alpha[:, :-3:-1] * np.sqrt(n)
-    np.testing.assert_allclose(
+    assert_allclose(
         np.abs(kda.transform(x)), np.abs(rows @ coefficients), rtol=1e-6, atol=1e-9
     )
 
@@ -103,17 +104,13 @@ def test_solvers_agree(digits, regularization, penalty, criterion):
     ]
     reference = models[0].transform(X)
     for model in models[1:]:
-        np.testing.assert_allclose(
-            model.eigenvalues_, models[0].eigenvalues_, rtol=1e-7
-        )
+        assert_allclose(model.eigenvalues_, models[0].eigenvalues_, rtol=1e-7)
         assert angle(model.transform(X), reference) < 1e-6
         probabilities = model.predict_proba(X), models[0].predict_proba(X)
-        np.testing.assert_allclose(*probabilities, rtol=0, atol=1e-6)
+        assert_allclose(*probabilities, rtol=0, atol=1e-6)
         assert model.lambda_ == pytest.approx(models[0].lambda_)
         size = np.abs(reference).max()
-        np.testing.assert_allclose(
-            model.means_, models[0].means_, atol=1e-6 * size, rtol=0
-        )
+        assert_allclose(model.means_, models[0].means_, atol=1e-6 * size, rtol=0)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -133,12 +130,12 @@ def test_iteration(regularization, criterion, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(_system, "solve_dual", None)
         kda.fit(X, y)
-    np.testing.assert_allclose(kda.eigenvalues_, expected[0], rtol=1e-6)
+    assert_allclose(kda.eigenvalues_, expected[0], rtol=1e-6)
     size = 1e-6 * np.abs(expected[1]).max()
-    np.testing.assert_allclose(kda.transform(X), expected[1], rtol=0, atol=size)
+    assert_allclose(kda.transform(X), expected[1], rtol=0, atol=size)
     # Minus the kernel has the same solutions, but no Cholesky factor.
     kda.set_params(kernel=lambda X, Y: -rbf_kernel(X, Y, gamma=0.03)).fit(X, y)
-    np.testing.assert_allclose(kda.transform(X), expected[1], rtol=0, atol=size)
+    assert_allclose(kda.transform(X), expected[1], rtol=0, atol=size)
 
 
 @pytest.mark.parametrize("data", [load_iris, load_wine, load_breast_cancer])
@@ -169,9 +166,9 @@ def test_linear_kernel_is_lda(data, criterion, penalty, regularization, solver):
     Z = Z - Z.mean(axis=0)
     angles = subspace_angles(Z, expected - expected.mean(axis=0))
     assert angles.max() < 1e-6
-    np.testing.assert_array_equal(kda.predict(X), lda.predict(X))
-    np.testing.assert_allclose(np.abs(Z), np.abs(expected), rtol=0, atol=1e-4)
-    np.testing.assert_allclose(kda.predict_proba(X), lda.predict_proba(X), atol=1e-4)
+    assert_array_equal(kda.predict(X), lda.predict(X))
+    assert_allclose(np.abs(Z), np.abs(expected), rtol=0, atol=1e-4)
+    assert_allclose(kda.predict_proba(X), lda.predict_proba(X), atol=1e-4)
 
 
 # Kernels.
@@ -199,8 +196,8 @@ def test_precomputed_kernel(digits, kernel, parameters, solver):
     K = pairwise_kernels(X_train, metric=kernel, **parameters)
     K_test = pairwise_kernels(X_test, X_train, metric=kernel, **parameters)
     given = KernelDiscriminantAnalysis(kernel="precomputed", **settings).fit(K, y)
-    np.testing.assert_allclose(given.transform(K_test), expected, rtol=0, atol=1e-7)
-    np.testing.assert_array_equal(given.predict(K_test), named.predict(X_test))
+    assert_allclose(given.transform(K_test), expected, rtol=0, atol=1e-7)
+    assert_array_equal(given.predict(K_test), named.predict(X_test))
 
 
 def test_callable_kernel(wine):
@@ -211,7 +208,7 @@ def test_callable_kernel(wine):
 
     kda = KernelDiscriminantAnalysis(kernel=kernel, kernel_params={"width": 20})
     expected = KernelDiscriminantAnalysis(gamma=0.05).fit_transform(X, y)
-    np.testing.assert_allclose(kda.fit_transform(X, y), expected, rtol=1e-7, atol=1e-10)
+    assert_allclose(kda.fit_transform(X, y), expected, rtol=1e-7, atol=1e-10)
 
 
 def test_default_and_scaled_gamma(wine):
@@ -221,4 +218,4 @@ def test_default_and_scaled_gamma(wine):
     assert scaled.gamma_ == pytest.approx(1 / X.var(axis=0).sum())
     own = KernelDiscriminantAnalysis(gamma=None).fit(X, y)
     same = KernelDiscriminantAnalysis(gamma=1 / X.shape[1]).fit(X, y)
-    np.testing.assert_allclose(own.transform(X), same.transform(X), rtol=1e-10)
+    assert_allclose(own.transform(X), same.transform(X), rtol=1e-10)

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
@@ -46,7 +47,7 @@ def test_directions_that_symmetry_hides(mirrored, regularization, criterion):
     penalty = regularization * np.trace(V @ V) * V
     ratios = np.linalg.eigvals(np.linalg.solve(total - between + penalty, numerator))
     kda.fit(X, y)
-    np.testing.assert_allclose(kda.eigenvalues_, ratios.real.max(), rtol=1e-6)
+    assert_allclose(kda.eigenvalues_, ratios.real.max(), rtol=1e-6)
 
 
 # Scales and rounding.
@@ -61,10 +62,8 @@ def test_scale_of_the_kernel(wine, solver, penalty, factor):
     kda = KDA(kernel="precomputed", penalty=penalty, solver=solver)
     expected = clone(kda).fit(K, y)
     kda.fit(factor * K, y)
-    np.testing.assert_allclose(kda.eigenvalues_, expected.eigenvalues_, rtol=1e-8)
-    np.testing.assert_allclose(
-        kda.transform(factor * K), expected.transform(K), rtol=0, atol=1e-8
-    )
+    assert_allclose(kda.eigenvalues_, expected.eigenvalues_, rtol=1e-8)
+    assert_allclose(kda.transform(factor * K), expected.transform(K), rtol=0, atol=1e-8)
     if penalty == "kernel":  # that of the other is the square, beyond all numbers
         assert kda.lambda_ / factor == pytest.approx(expected.lambda_)
 
@@ -91,7 +90,7 @@ def test_kernel_matrix_of_low_rank(wine, regularization, criterion):
     expected = kda.set_params(solver="eigen").fit(X, y).transform(X)
     kda.set_params(solver="cholesky").fit(X, y)
     assert np.abs(kda.dual_coef_).max() < 1
-    np.testing.assert_allclose(kda.transform(X), expected, rtol=0, atol=1e-11)
+    assert_allclose(kda.transform(X), expected, rtol=0, atol=1e-11)
 
 
 # Degenerate data.
@@ -125,7 +124,7 @@ def test_offset_samples(kernel, solver):
     options = {"kernel": kernel, "solver": solver, "random_state": 0}
     expected = KDA(**options).fit(X, y).decision_function(X)
     found = KDA(**options).fit(X + 1e8, y).decision_function(X + 1e8)
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     with pytest.raises(ValueError, match=r"Use StandardScaler|Scale X"):
         KDA(kernel="poly").fit(X + 1e9, y)
 

@@ -75,9 +75,6 @@ def test_distances_of_means(gaussians):
     ]
     found = values(DISTANCES["mahalanobis"], means, covariances)
     assert_allclose(found, expected, rtol=1e-10)
-    expected = distance_calvo_oller(means[i], covariances[i], means[j], covariances[j])
-    found = values(DISTANCES["fisher-rao"], means, covariances)
-    assert_allclose(found, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +173,7 @@ def test_logarithm_of_equal_eigenvalues_has_its_derivative(gap):
     assert_allclose(found[0], 2 * quotients * offset, rtol=1e-12)
 
 
-@pytest.mark.parametrize("condition", [1e8, 1e11])
+@pytest.mark.parametrize("condition", [1e4, 1e8, 1e11])
 def test_ill_conditioned_classes_keep_their_distances(condition, make_gaussians):
     """The eigenvalues of products would have lost all digits."""
     means, covariances = make_gaussians((3,), 4, condition)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import all_pairs
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
@@ -44,16 +45,11 @@ def test_from_estimator(iris, kind, regularized):
 def test_from_statistics(statistics):
     display = DistanceMatrixDisplay.from_statistics(statistics)
     means, covariances = statistics.means, statistics.covariances
-    expected = distance_calvo_oller(
-        means[:, None], covariances[:, None], means, covariances
-    )
+    expected = all_pairs(distance_calvo_oller, means, covariances)
     assert_allclose(drawn(display), expected, atol=1e-7)
     assert display.figure_.axes[1].get_ylabel() == "Fisher-Rao distance"
     noisy = DistanceMatrixDisplay.from_statistics(statistics, regularization=2.0)
-    covariances = covariances + 2 * np.eye(3)
-    expected = distance_calvo_oller(
-        means[:, None], covariances[:, None], means, covariances
-    )
+    expected = all_pairs(distance_calvo_oller, means, covariances + 2 * np.eye(3))
     assert_allclose(drawn(noisy), expected, atol=1e-7)
 
 

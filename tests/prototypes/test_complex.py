@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from pyriemann.classification import MDM
-from pyriemann.geometry.distance import distance_riemann, pairwise_distance
+from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.mean import gmean, mean_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from scipy.linalg import eigh
@@ -43,16 +43,6 @@ def test_complex_matrices_equal_their_real_embedding(phases, kind, metric):
     assert_allclose(model.prototypes_, expected, atol=1e-8 * size)
     assert_allclose(2 * model.transform(X) ** 2, embedding.transform(E) ** 2)
     assert_allclose(model.predict_proba(X), embedding.predict_proba(E), atol=1e-8)
-
-
-@pytest.mark.parametrize("kind", [PLRSQ, GLRSQ])
-@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "euclid", "logdet"])
-def test_distances_are_those_of_pyriemann(phases, kind, metric):
-    X, y = phases
-    start = np.stack([X[y == c].mean(axis=0) for c in (0, 1)])
-    model = kind(metric=metric, init=start, tol=0.1).fit(X, y)
-    expected = pairwise_distance(X, model.prototypes_, metric=metric)
-    assert_allclose(model.transform(X), expected, rtol=1e-10)
 
 
 def test_sgd_takes_the_steps_of_complex_matrices(phases):

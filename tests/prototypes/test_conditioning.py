@@ -1,10 +1,8 @@
 """Matrices of unlike scales, or of nearly no rank, with affine-invariant metrics."""
 
-import pickle
-
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from pyriemann.classification import MDM
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -42,8 +40,6 @@ def test_linear_maps_and_units_change_nothing(spd, estimator, D):
     diagonals = np.linalg.diagonal(prototypes) ** 0.5
     scales = diagonals[:, :, None] * diagonals[:, None]
     assert_allclose(model.prototypes_ / scales, prototypes / scales, atol=1e-5)
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.transform(moved), model.transform(moved))
     # And they go on learning in any of them.
     for one, samples in ((model, moved), (expected, X)):
         one.set_params(random_state=0).partial_fit(samples, y)
