@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from comparisons import all_pairs
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry import (
@@ -162,6 +162,9 @@ def test_bounds_of_float32_are_rounded_outward(make_gaussians):
     assert (single[1] <= double[1]).all()
     assert (single[2] >= double[2]).all()
     assert_allclose(single, double, rtol=3e-7, atol=1e-12)
+    first, second = zip(means[:2], covariances[:2], strict=True)
+    one = distance_fisher_rao(*first, *second, return_bounds=True)
+    assert_array_equal(one, np.stack(single)[:, 0, 1])
 
 
 def test_far_distance_is_said_to_be_an_upper_bound(monkeypatch):
