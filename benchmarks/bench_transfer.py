@@ -2,8 +2,8 @@
 
     python benchmarks/bench_transfer.py PART [--data FOLDER]
 
-PART is accuracy, online, window, strength, relevance, checks, constants, within or
-labels.
+PART is accuracy, online, window, strength, relevance, checks, calibration, constants,
+within or labels.
 
 ``FOLDER`` (or SKGEOM_DATA) contains the matrices of BCI IV 2a, subjects 1 to 4, and of
 SSVEP (eeg_ssvep.npz). No method uses labels of the new domain. "Days" trains on the
@@ -19,6 +19,8 @@ that hold out whole subjects, or whole runs if there is one training subject.
   and on simulated data;
 - ``checks`` compares the results of each subject with and without adaptation, for equal
   and unequal class proportions;
+- ``calibration`` compares the probabilities for new subjects with and without the
+  temperature that held-out domains select;
 - ``constants`` compares candidates of the shrinkage, numbers of folds, and stopping
   rules of expectation maximization;
 - ``within`` cross-validates within the second day;
@@ -41,7 +43,7 @@ from pyriemann.tangentspace import TangentSpace
 from pyriemann.transfer import TLCenter, TLClassifier, encode_domains
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import accuracy_score, cohen_kappa_score, log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     LeaveOneGroupOut,
@@ -53,8 +55,8 @@ from suite import matrices
 from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis, _transfer
 from skgeom.geometry import expm
 
-PARTS = "accuracy online window strength relevance checks constants within labels"
-PARTS = PARTS.split()
+PARTS = ["accuracy", "online", "window", "strength", "relevance", "checks"]
+PARTS += ["calibration", "constants", "within", "labels"]
 TRIALS_PER_RUN = 48
 RESULTS = Path(__file__).parents[1] / "doc" / "results"
 LOGISTIC = make_pipeline(TangentSpace(), LogisticRegression(max_iter=1000))
@@ -382,6 +384,23 @@ def simulated_subjects(seed, n_subjects=5, n_classes=4, n_each=40, size=8):
             y += count * [label]
     X = np.concatenate(X)
     return X, np.array(y), np.arange(len(X)) >= (n_subjects - 1) * n_classes * n_each
+
+
+def calibration(folder):
+    """Means over the subjects, which are the domains, without adaptation."""
+    print("Classes of a new subject: accuracy, mean confidence, log-loss")
+    trials, rows = bci(folder), {"selected shrinkage": [], "the same, given": []}
+    X, y, subject = trials.X, trials.y, trials.subject
+    for train, _ in trials.splits("people"):
+        model = TransferDiscriminantAnalysis().fit(X[train], y[train], subject[train])
+        given = clone(model).set_params(shrinkage=model.shrinkage_)
+        given.fit(X[train], y[train], subject[train])
+        for row, one in zip(rows.values(), (model, given), strict=True):
+            p = one.predict_proba(X[~train], domain=subject[~train])
+            right = accuracy_score(y[~train], one.classes_[p.argmax(axis=1)])
+            row.append((right, p.max(axis=1).mean(), log_loss(y[~train], p)))
+    for name, row in rows.items():
+        print(f"  {name:20s}", *(f"{mean:.3f}" for mean in np.mean(row, axis=0)))
 
 
 def constants(folder):
