@@ -47,6 +47,7 @@ from skgeom.utils.validation import (
     check_two_classes,
     checked_labels,
     union_of_classes,
+    warn_if_outlier,
 )
 
 
@@ -264,6 +265,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             If the data are malformed, if there is only one class, if no feature varies
             and ``regularization`` is not positive, or if a class covariance is singular
             and neither ``regularization`` nor shrinkage makes it regular.
+
+        Warns
+        -----
+        UserWarning
+            If one sample causes more than 99 % of the variance of all features.
         """
         X, y = self._validated(X, y, reset=True)
         estimator = self.covariance_estimator
@@ -275,6 +281,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             statistics = ClassStatistics.from_data(
                 X, y, estimator, sample_weight=sample_weight
             )
+        if not is_dask(X):
+            warn_if_outlier(X, sample_weight)
         return self._fit(statistics, HeldOutSamples(*sample) if selects else None)
 
     @estimator_method
@@ -581,8 +589,10 @@ def _span(total, pooled=None):
         )
     scales = np.sqrt(np.where(variances > 0, variances, 1))
     correlations = total / scales / scales[:, None]
-    # Ends when only rounding errors are left, after n r^2 operations for rank r.
-    tol = len(total) * ROUNDING
+    # Ends when only rounding errors are left, after n r^2 operations for rank r. The
+    # tolerance is ten times that of `_whitener`: otherwise, rounding would decide
+    # whether the covariance of a class is singular in the remaining directions.
+    tol = 10 * len(total) * ROUNDING
     factor, pivots, rank, _ = dpstrf(correlations, tol=tol, lower=True)
     if rank == len(total):
         return None, 0.0

@@ -19,6 +19,7 @@ from skgeom.utils.validation import (
     checked_targets,
     real_array,
     require_memory,
+    warn_if_outlier,
     weighted_samples,
 )
 
@@ -148,6 +149,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             if ``prior_samples`` is so small that a covariance is singular.
         MemoryError
             If the grid with ``n_points`` points does not fit into memory.
+
+        Warns
+        -----
+        UserWarning
+            If one sample causes more than 99 % of the variance of all features.
         """
         check_library(X, self)
         X = validate_data(self, X, dtype=np.float64)
@@ -157,6 +163,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             X, y, weights = weighted_samples(X, y, sample_weight)
             weights = weights / weights.mean()
         _check_range(X, weights)
+        warn_if_outlier(X)
         self._varies = varies = _varying(X, weights)
         means = np.average(X, axis=0, weights=weights)
         X, n_features = X[:, varies], X.shape[1]

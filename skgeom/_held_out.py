@@ -343,7 +343,7 @@ def standard_error(values, weights):
 
 
 def warn_if_at_chance(scores, codes, weights):
-    """Warn if predictions of held-out samples are hardly better than chance.
+    """Warn if predictions of held-out samples are not significantly better than chance.
 
     The accuracy with equal weights of the classes has to exceed one over the number of
     classes by more than two standard errors. ``scores`` contains the scores of the
@@ -354,11 +354,10 @@ def warn_if_at_chance(scores, codes, weights):
     accuracy, error = shares @ correct, standard_error(correct, shares)
     if accuracy - 2 * error <= chance:
         warn_user(
-            "The predictions of held-out samples are hardly better than chance: their "
-            f"balanced accuracy is {accuracy:.3f} (standard error {error:.3f}), and "
-            f"that of guesses is {chance:.3f}. Many features may not separate the "
-            "classes. Scale or select features, transform them with SQFA, or use more "
-            "samples.",
+            "The predictions of held-out samples are not significantly better than "
+            f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
+            f"{error:.3f}), and that of guesses is {chance:.3f}. Scale or select "
+            "features, or use more samples, more prototypes, or another classifier.",
             UserWarning,
         )
 

@@ -85,7 +85,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     cv : int, cross-validation generator or iterable, default=None
         Folds for ``rejection_rate`` and ``target_error``, as in scikit-learn. None
         means 10 stratified folds. If the smallest class has fewer than 10 samples, the
-        number of folds is the number of samples of this class, but at least 5.
+        number of folds is the number of samples of this class, but at least 5, and at
+        most the number of samples of the largest class.
     n_jobs : int or None, default=None
         Number of folds that are fitted in parallel, as in scikit-learn.
 
@@ -351,8 +352,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             cv = self.cv
             if cv is None:  # with many folds, classifiers are similar to the final one
-                smallest = np.unique(y, return_counts=True)[1].min()
-                cv = int(np.clip(smallest, 5, 10))
+                counts = np.unique(y, return_counts=True)[1]
+                cv = int(min(np.clip(counts.min(), 5, 10), max(counts.max(), 2)))
             cv = check_cv(cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             results = Parallel(n_jobs=self.n_jobs)(

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
-from skgeom._held_out import fit_temperature
+from skgeom._held_out import fit_temperature, warn_if_at_chance
 from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import (
@@ -442,9 +442,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ``shrinkage`` is a number.
     temperature_ : float
         The class scores are divided by this temperature, which minimizes the log-loss
-        of the held-out matrices of ``shrinkage="auto"``. It does not change the
-        predicted classes. 1 if ``shrinkage`` is a number, or if no fold can be held
-        out.
+        of the held-out matrices of ``shrinkage="auto"``, without adaptation and
+        weighted by the priors. It does not change the predicted classes. If ``fit``
+        has only one domain, probabilities for other domains are overconfident. 1 if
+        ``shrinkage`` is a number, or if fewer than two folds can be held out.
     recentering_ : Recentering
         The fitted transformer, with the means of the domains.
     is_complex_ : bool
@@ -561,8 +562,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If ``shrinkage="auto"`` cannot be selected, because each fold of domains
-            contains a class that is in no other fold.
+            If ``shrinkage="auto"`` cannot be selected, because fewer than two folds
+            can be held out, or if the predictions of the held-out matrices are not
+            significantly better than chance.
         """
         X = check_spd_samples(self, X, reset=True, hermitian=True)
         self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
@@ -581,11 +583,14 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         counts = np.bincount(y)
         self.priors_ = check_priors(self.priors, counts)
         self._relevance = _relevance_matrix(logarithms, y, self.relevance)
-        V = upper_triangles(self._relevance @ logarithms @ self._relevance)
+        V = _weighted_vectors(logarithms, self._relevance)
         self.shrinkage_, self.shrinkage_scores_ = self.shrinkage, {}
         self.temperature_ = 1.0
         if self.shrinkage == "auto":
-            selected = _select_shrinkage(V, y, groups, self.priors_)
+            folds = _folds(V, y, groups)
+            selected = _select_shrinkage(
+                logarithms, y, folds, self.relevance, self.priors_
+            )
             self.shrinkage_, self.temperature_, accuracies = selected
             self.shrinkage_scores_ = dict(zip(_SHRINKAGES, accuracies, strict=True))
             current_progress().print(
@@ -833,8 +838,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def _whitened_vectors(self, X, domain):
         """The vectors v of re-centered matrices, whitened so that S is the identity."""
         Z = self.recentering_.transform(X, domain=domain)
-        logarithms = _logarithms(Z)
-        vectors = upper_triangles(self._relevance @ logarithms @ self._relevance)
+        vectors = _weighted_vectors(_logarithms(Z), self._relevance)
         return np.linalg.solve(self._factor, vectors.T).T
 
     def __sklearn_tags__(self):
@@ -875,7 +879,12 @@ def _relevance_matrix(logarithms, y, exponent):
     return (axes * (weights / weights[-1])) @ axes.T
 
 
-def _select_shrinkage(V, y, groups, priors):
+def _weighted_vectors(logarithms, relevance):
+    """The vectors of the logarithms, multiplied by the relevance matrix."""
+    return upper_triangles(relevance @ logarithms @ relevance)
+
+
+def _select_shrinkage(logarithms, y, folds, exponent, priors):
     """The largest shrinkage with the highest held-out accuracy, and its temperature.
 
     Returns
@@ -887,20 +896,24 @@ def _select_shrinkage(V, y, groups, priors):
         Accuracies of held-out samples, for the folds whose training samples contain
         all classes.
     """
-    folds = _folds(V, y, groups)
-    held_out = [folds == fold for fold in np.unique(folds)]
-    held_out = [test for test in held_out if len(np.unique(y[~test])) == len(priors)]
-    if not held_out and groups.max() > 0:
+    held_out = [
+        test
+        for test in (folds == fold for fold in np.unique(folds))
+        if _can_train(logarithms[~test], y[~test], priors)
+    ]
+    if len(held_out) < 2:
         warn_user(
-            "shrinkage='auto' cannot be selected: no fold of domains can be held out, "
-            "because each fold contains a class that is in no other fold. shrinkage=1 "
-            "is used. Pass domains that "
-            "contain several classes, or set shrinkage to a number.",
+            "shrinkage='auto' uses 1, and the probabilities are not calibrated, "
+            "because fewer than two folds can be held out: the remaining matrices must "
+            "contain all classes, and several different matrices of a class. Pass more "
+            "matrices of each class, and domains that contain all classes. In domains "
+            "of one class, re-centering removes the class information.",
             UserWarning,
         )
-    if len(held_out) < 2:
         return _SHRINKAGES[0], 1.0, np.empty((len(_SHRINKAGES), 0))
-    scores = [_held_out_scores(V, y, test, priors) for test in held_out]
+    scores = [
+        _held_out_scores(logarithms, y, test, exponent, priors) for test in held_out
+    ]
     accuracies = np.transpose(
         [
             (of_fold.argmax(axis=2) == y[test]).mean(axis=1)
@@ -909,22 +922,27 @@ def _select_shrinkage(V, y, groups, priors):
     )
     best = accuracies.mean(axis=1).round(6).argmax()
     codes = np.concatenate([y[test] for test in held_out])
-    temperature = fit_temperature(
-        np.concatenate([of_fold[best] for of_fold in scores]),
-        codes,
-        np.ones(len(codes)),
-    )
+    chosen = np.concatenate([of_fold[best] for of_fold in scores])
+    warn_if_at_chance(chosen - np.log(priors), codes, np.ones(len(codes)))
+    weights = (priors / np.maximum(np.bincount(codes, minlength=len(priors)), 1))[codes]
+    temperature = fit_temperature(chosen, codes, weights)
     return _SHRINKAGES[best], temperature, accuracies
 
 
-def _held_out_scores(V, y, test, priors):
+def _can_train(X, y, priors):
+    """Whether X contains all classes, and different samples of a class."""
+    classes, first, codes = np.unique(y, return_index=True, return_inverse=True)
+    return len(classes) == len(priors) and (X != X[first[codes]]).any()
+
+
+def _held_out_scores(logarithms, y, test, exponent, priors):
     """Scores of held-out samples, of shape (n_candidates, n_held_out, n_classes)."""
+    relevance = _relevance_matrix(logarithms[~test], y[~test], exponent)
+    V = _weighted_vectors(logarithms, relevance)
     means = _class_means(V[~test], y[~test])
     residuals = V[~test] - means[y[~test]]
     eigenvalues, axes = np.linalg.eigh(residuals.T @ residuals / len(residuals))
     size = eigenvalues.mean()
-    if size <= 0:
-        return np.zeros((len(_SHRINKAGES), test.sum(), len(priors)))
     projected, means = V[test] @ axes, means @ axes
     scores = []
     for shrinkage in _SHRINKAGES:

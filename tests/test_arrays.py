@@ -52,7 +52,8 @@ REFUSING = [
 @pytest.mark.parametrize("estimator", REFUSING, ids=lambda e: type(e).__name__)
 def test_estimators_of_numpy_refuse_devices(estimator, device_library, make_spd):
     library = device_library
-    X, y = make_spd((12,), 3), np.arange(12) % 2
+    y = np.arange(12) % 2
+    X = make_spd((12,), 3) * (1 + 99 * y)[:, None, None]
     if isinstance(estimator, LandmarkKernelPCA | LOL):
         X = X.reshape(len(X), -1)
     there = library.array(X)

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from skgeom import CovarianceHessianProjection, GaussianClassifier, RejectionClassifier
 from skgeom.datasets import make_spd_classes
@@ -293,3 +294,26 @@ def test_scales(name, power):
     else:
         scale = np.abs(found).max() / np.abs(expected).max()
         np.testing.assert_allclose(found, expected * scale, rtol=1e-3, atol=1e-3)
+
+
+SENSITIVE = ["SQFA", "SecondMomentSQFA", "AMAGauss", "CovarianceHessianProjection"]
+SENSITIVE += ["GaussianClassifier", "KernelDiscriminantAnalysis", "RSLVQ", "GMLVQ"]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", SENSITIVE)
+def test_outlier_warns(name, make):
+    """One sample that causes nearly the whole variance, unless its weight is zero."""
+    X, y = load_iris(return_X_y=True)
+    X[90] *= 1e6
+    estimator = clone(ESTIMATORS[name])
+    if make is not np.asarray and not get_tags(estimator).input_tags.sparse:
+        pytest.skip("does not accept sparse samples")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(make(X), y)
+        if has_fit_parameter(estimator, "sample_weight"):
+            estimator.fit(make(X), y, sample_weight=np.arange(150) != 90)
+        estimator.fit(make(np.delete(X, 90, axis=0)), np.delete(y, 90))
+    (message,) = {str(w.message) for w in caught if "is so far" in str(w.message)}
+    assert message.startswith("Sample 90 ") and "decrease by 100.00 %" in message

@@ -54,6 +54,7 @@ from skgeom.utils.validation import (
     check_symmetric,
     check_two_classes,
     checked_labels,
+    warn_if_outlier,
     warn_user,
     weighted_samples,
 )
@@ -307,6 +308,7 @@ class BaseFilters(
         X, y = self._validated(X, y)
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
+        warn_if_outlier(X)
         self._set_sizes(np.unique(y))
         space = self._space_of(X)
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)

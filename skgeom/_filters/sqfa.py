@@ -91,11 +91,11 @@ class SQFA(BaseFilters):
         :math:`\sigma^2` and selects the largest value whose result is within one
         standard error of the best result (see the user guide). If X is multiplied by a,
         the selected value is multiplied by :math:`a^2`. With 0, the class covariances
-        must be nonsingular in the span of the samples, except for the distances
-        "wasserstein", "euclidean" and "log-euclidean". A matrix of shape (n_features,
-        n_features) is the covariance N of known noise that X does not contain, such as
-        sensor noise: class i then has the covariance :math:`F^\top (\Phi_i + N) F`. In
-        this case ``statistics_`` include the noise, and ``regularization_`` is 0.
+        must be nonsingular in the span of the samples, unless the objective is finite
+        for singular covariances. A matrix of shape (n_features, n_features) is the
+        covariance N of known noise that X does not contain, such as sensor noise: class
+        i then has the covariance :math:`F^\top (\Phi_i + N) F`. In this case
+        ``statistics_`` include the noise, and ``regularization_`` is 0.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal. If the
         shrinkage or the regularization is selected automatically and the filters of
@@ -328,9 +328,9 @@ class SQFA(BaseFilters):
         UserWarning
             If the filters are linearly dependent, if all class distances are zero, if
             the covariance of the smallest class is singular and not shrunk, if
-            held-out samples are not classified better than by chance, or if one feature
-            has more than 99 % of the variance of all features and ``regularization`` is
-            "auto".
+            held-out samples are not classified better than by chance, if one sample
+            causes more than 99 % of the variance of all features, or if one feature has
+            more than 99 % of it and ``regularization`` is "auto".
         """
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)

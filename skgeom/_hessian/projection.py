@@ -41,6 +41,7 @@ from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import (
     checked_labels,
     require_memory,
+    warn_if_outlier,
     warn_if_unscaled,
     warn_user,
 )
@@ -248,8 +249,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         UserWarning
             If all probabilities are zero or one up to rounding, so that a few samples
             determine the Hessian, if the classifier cannot be trained with
-            ``class_weight``, or if one feature has more than 99 % of the variance of
-            all features.
+            ``class_weight``, or if one feature has, or one sample causes, more than
+            99 % of the variance of all features.
         """
         X, codes = self._validate(X, y)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
@@ -260,6 +261,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             )
         progress, y = current_progress(), self.classes_[codes]
         progress.start(X, y)
+        warn_if_outlier(X)
         self.covariance_ = _covariance(X)
         if self.n_covariance:
             consequence = "It determines the first eigenvector of the covariance."

@@ -89,6 +89,7 @@ from skgeom.utils.validation import (
     checked_labels,
     class_factors,
     require_memory,
+    warn_if_outlier,
     warn_user,
 )
 
@@ -465,8 +466,9 @@ class KernelDiscriminantAnalysis(
         UserWarning
             If the selected ``gamma`` is the largest candidate, if the selected
             ``regularization`` is the smallest or the largest candidate, if the
-            predictions of held-out samples with the selected values are hardly better
-            than chance, or if ``gamma`` is not selected and the kernel matrix is nearly
+            predictions of held-out samples with the selected values are not
+            significantly better than chance, if one sample causes more than 99 % of the
+            variance, or if ``gamma`` is not selected and the kernel matrix is nearly
             diagonal.
         """
         # Validate.
@@ -530,6 +532,8 @@ class KernelDiscriminantAnalysis(
                 dtype=np.float64,
                 ensure_non_negative=True,
             )
+        if self.kernel != "precomputed":
+            warn_if_outlier(X, weights)
         relative = weights / (weights.max() or 1.0)
         return X, codes, weights, RowSummary.of(on_cpu(X), relative)
 
@@ -701,6 +705,9 @@ class KernelDiscriminantAnalysis(
                     predicted_indicators(residuals[indices[-1]], codes, weights)
                 )
         posteriors = [log_posteriors(each, codes, weights) for each in predictions]
+        shares = np.zeros((groups.max() + 1, len(data.class_weights)))
+        np.add.at(shares, (groups, codes), weights)
+        remaining = data.class_weights - shares[groups]
         weights = weights / weights.sum()
         # A kernel with equal class means has no discriminants. With the smallest
         # regularization, a better value may be outside of the range.
@@ -715,8 +722,9 @@ class KernelDiscriminantAnalysis(
             "n_parameters": np.array(n_parameters),
             "log_loss": np.repeat(-np.array(posteriors) @ weights, len(values)),
         }
-        # Predictions relative to the class weights do not prefer large classes.
-        warn_if_at_chance(predictions[i] / data.class_weights, codes, weights)
+        # Relative to the weights of the remaining samples of the classes, predictions
+        # do not prefer large classes, nor the classes without held-out samples.
+        warn_if_at_chance(predictions[i] / remaining, codes, weights)
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
         _warn_of_ends("gamma", gammas, i, len(gammas) - 1)

@@ -65,6 +65,7 @@ from skgeom.utils.validation import (
     cholesky,
     class_factors,
     shape_of,
+    warn_if_outlier,
     warn_if_unscaled,
     warn_user,
 )
@@ -374,8 +375,9 @@ class PrototypeClassifier(
             convergence because no step decreases the cost.
         UserWarning
             If the initial prototypes of all classes are equal, if one feature of
-            vectors has more than 99 % of the variance of all features, or if a
-            parameter is selected on held-out samples, and their predictions are hardly
+            vectors has more than 99 % of the variance of all features, if one sample
+            of vectors causes more than 99 % of the variance, or if a parameter is
+            selected on held-out samples, and their predictions are not significantly
             better than chance.
         """
         if is_dask(X) and self.solver == "sgd":
@@ -522,6 +524,7 @@ class PrototypeClassifier(
         if X.ndim == 2:
             consequence = "It determines nearly all distances from the prototypes."
             warn_if_unscaled(_variances(X), consequence)
+            warn_if_outlier(X)
         self._find_components(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
         labels = like(np.repeat(np.arange(len(classes)), counts), X)

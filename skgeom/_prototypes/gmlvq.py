@@ -39,7 +39,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     its class, :math:`d_K` is its squared distance from the nearest prototype of all
     other classes, and s is the slope.
 
-    The samples are vectors or SPD matrices. SPD matrices are converted to vectors (see
+    The samples are vectors or SPD matrices. For SPD matrices, :class:`GLRSQ` is usually
+    more accurate and faster. SPD matrices are converted to vectors (see
     ``omega_``). Their prototypes are symmetric, but not necessarily positive definite.
 
     Parameters

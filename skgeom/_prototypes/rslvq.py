@@ -29,9 +29,10 @@ class RSLVQ(LikelihoodClassifier):
     where :math:`c_l` is the class of the prototype :math:`w_l`, and :math:`P(l)` its
     prior probability.
 
-    The samples are vectors or SPD matrices. To keep prototypes of SPD matrices positive
-    definite, their eigenvalues are raised to at least 1e-4 (section 6.1.5 of [1]_), or
-    to at least the smallest eigenvalue of the samples of the first call of ``fit`` or
+    The samples are vectors or SPD matrices. For SPD matrices, :class:`PLRSQ` is usually
+    more accurate and faster. To keep prototypes of SPD matrices positive definite,
+    their eigenvalues are raised to at least 1e-4 (section 6.1.5 of [1]_), or to at
+    least the smallest eigenvalue of the samples of the first call of ``fit`` or
     ``partial_fit`` if this eigenvalue is below 1e-4.
 
     Parameters

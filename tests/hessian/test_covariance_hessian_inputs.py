@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -39,6 +39,14 @@ def test_bad_parameters(rng, model, message):
     X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
+
+
+def test_unscaled_feature_warns():
+    """It determines the covariance, but not the Hessian."""
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(match="Feature 12 .* first eigenvector of the covariance"):
+        CovarianceHessianProjection(GaussianNB()).fit(X, y)
+    CovarianceHessianProjection(GaussianNB(), n_covariance=0).fit(X, y)
 
 
 def test_bad_data(rng):

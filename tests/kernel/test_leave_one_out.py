@@ -142,13 +142,24 @@ def test_gamma_follows_the_units():
 def test_end_of_the_range_warns():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 5)), rng.integers(3, size=400)
-    largest, chance = "regularization, 1, is the largest", "hardly better than chance"
+    largest, chance = (
+        "regularization, 1, is the largest",
+        "not significantly better than chance",
+    )
     with pytest.warns(match=largest), pytest.warns(match=chance):
         KDA().fit(X, y)
     X, y = np.arange(400)[:, None] / 400, np.arange(400) // 20 % 2
     with pytest.warns(UserWarning, match="largest of 6 cand.*StandardScaler"):
         KDA(regularization=1e-5).fit(X, y)
     KDA(gamma=0.1, regularization=1.0).fit(X, y)
+
+
+def test_held_out_samples_are_compared_with_the_remaining_samples():
+    """Otherwise, their class seems smaller, and the warning of chance is wrong."""
+    X, y = load_digits(return_X_y=True)
+    X = X + 12 * np.random.default_rng(0).normal(size=X.shape)
+    train = np.concatenate([np.flatnonzero(y == c)[:5] for c in range(10)])
+    assert KDA().fit(X[train], y[train]).score(X, y) > 0.2
 
 
 def test_verbose_prints_the_selected_values(wine, capsys):
@@ -330,7 +341,7 @@ def test_rare_classes():
     assert not kda.predict(common).any()
 
 
-@pytest.mark.filterwarnings("ignore:The predictions of held-out samples are hardly")
+@pytest.mark.filterwarnings("ignore:The predictions of held-out samples are not")
 @pytest.mark.parametrize("noise", [0.0, 0.2])
 def test_few_distinct_rows(noise):
     """The calibration does not assign them all to the largest class."""
