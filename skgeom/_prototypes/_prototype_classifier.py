@@ -230,6 +230,7 @@ def check_unchanged(name, before, now):
         )
 
 
+positive = Interval(Real, 0, None, closed="neither")
 # Constraints of the parameters that all prototype classifiers share.
 shared_constraints = {
     "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -708,10 +709,7 @@ class PrototypeClassifier(
 streaming_constraints = {
     **shared_constraints,
     "solver": [StrOptions({"auto", "lbfgs", "sgd"})],
-    "learning_rate": [
-        StrOptions({"auto"}),
-        Interval(Real, 0, None, closed="neither"),
-    ],
+    "learning_rate": [StrOptions({"auto"}), positive],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
     "shuffle": ["boolean"],
 }
