@@ -508,14 +508,9 @@ class KernelDiscriminantAnalysis(
         check_library(X, self)
         X = validate_data(self, X, **self._accepted(X))
         codes = self._encode(checked_labels(y, X))
-        weights = np.ones(len(codes))
-        if sample_weight is not None:
-            weights = check_sample_weight(
-                on_cpu(sample_weight),
-                weights,
-                dtype=np.float64,
-                ensure_non_negative=True,
-            )
+        weights = check_sample_weight(
+            on_cpu(sample_weight), codes, dtype=np.float64, ensure_non_negative=True
+        )
         if self.kernel != "precomputed":
             warn_if_outlier(X, weights)
         relative = weights / (weights.max() or 1.0)
