@@ -496,12 +496,8 @@ class KernelDiscriminantAnalysis(
             if self.kernel == "precomputed" or self.solver in ("eigen", "cholesky"):
                 remedy = "Use solver='nystroem' with samples, not a precomputed kernel"
                 check_not_dask(self, X, remedy)
-            empty = validate_data(
-                self,
-                empty_block(X),
-                dtype=[np.float64, np.float32],
-                ensure_min_samples=0,
-            )
+            options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 0}
+            empty = validate_data(self, empty_block(X), **options)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
             codes, weights, summary = self._encode(X.y), X.sample_weight, X.summary
             return X, codes, weights, summary
