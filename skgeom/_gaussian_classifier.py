@@ -388,12 +388,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 unique_labels(classes, known)  # raises if strings and numbers are mixed
                 known = union_of_classes(classes, known)
         if first:
-            self.prior_samples_, self.temperature_, self.selection_scores_ = (
-                None,
-                1.0,
-                None,
-            )
-            self._distinct_shares = {}
+            self._reset_selection()
         else:
             known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
@@ -415,9 +410,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _fit(self, statistics, held_out=None, argument="y"):
         check_two_classes(statistics.classes, type(self).__name__, argument)
         self._store(statistics, statistics.classes)
+        self._reset_selection(held_out)
+        return self._fit_gaussians(held_out)
+
+    def _reset_selection(self, held_out=None):
+        """Set what held-out samples determine to the values without a selection."""
         self._distinct_shares = held_out.distinct_shares() if held_out else {}
         self.prior_samples_, self.temperature_, self.selection_scores_ = None, 1.0, None
-        return self._fit_gaussians(held_out)
 
     def _store(self, statistics, classes):
         # Statistics of validated samples have no feature names.

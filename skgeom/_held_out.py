@@ -52,21 +52,25 @@ def sample_rows(X, y, sample_weight=None):
     """
     if X.shape[0] <= MOST_SAMPLES:
         return np.arange(X.shape[0]), sample_weight
-    return _select_rows(row_keys(X), y, sample_weight)
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    rows, weights = _select_rows(row_keys(X), y, weights)
+    return rows, _unless_ones(weights, sample_weight)
 
 
-def _select_rows(keys, y, sample_weight):
+def _unless_ones(weights, given):
+    """The weights of selected rows; None if no weights were given and all are one."""
+    return None if given is None and (weights == 1).all() else weights
+
+
+def _select_rows(keys, y, weights):
     """Rows with the smallest distinct pairs of key and label, and their weights."""
     labels = np.unique(y, return_inverse=True)[1]
     order = np.lexsort((labels, keys))
     keys, labels = keys[order], labels[order]
     is_new = (keys[1:] != keys[:-1]) | (labels[1:] != labels[:-1])
     first = np.flatnonzero(np.append(True, is_new))
-    weights = np.ones(len(y)) if sample_weight is None else sample_weight
-    weights = np.add.reduceat(weights[order], first)[:MOST_SAMPLES]
-    if sample_weight is None and (weights == 1).all():
-        weights = None
-    return order[first[:MOST_SAMPLES]], weights
+    weights = np.add.reduceat(weights[order], first)
+    return order[first[:MOST_SAMPLES]], weights[:MOST_SAMPLES]
 
 
 def row_keys(X):
@@ -246,8 +250,8 @@ def statistics_and_sample(X, y, sample_weight):
     total, some = merged(parts, _merge).compute()
     if some is None:
         raise ValueError("There are no samples: all blocks of X are empty.")
-    _, *sample = some
-    return total, tuple(sample)
+    _, X, y, weights = some
+    return total, (X, y, _unless_ones(weights, sample_weight))
 
 
 def _statistics_and_some(number, X, y, sample_weight):
@@ -265,11 +269,9 @@ def _some_of_block(X, y, sample_weight):
     """Keys, samples, labels and weights of the selected rows of positive weight."""
     if _num_samples(X) == 0:
         return None
-    X, y, sample_weight = checked_samples(X, y, sample_weight, some=False)
-    if sample_weight is not None:
-        rows = np.flatnonzero(sample_weight)
-        X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
-    return _smallest(row_keys(X), X, y, sample_weight) if len(y) else None
+    X, y, weights = checked_samples(X, y, sample_weight, some=False)
+    weights = np.ones(len(y)) if weights is None else weights
+    return _smallest(row_keys(X), X, y, weights) if len(y) else None
 
 
 def _sampled(parts):
@@ -277,20 +279,11 @@ def _sampled(parts):
     parts = [part for part in parts if part is not None]
     if not parts:
         return None
-    keys, X, y, weights = zip(*parts, strict=True)
-    keys, X, y = map(np.concatenate, (keys, X, y))
-    if any(part is not None for part in weights):
-        pairs = zip(weights, parts, strict=True)
-        weights = np.concatenate(
-            [np.ones(len(part[0])) if w is None else w for w, part in pairs]
-        )
-    else:
-        weights = None
-    return _smallest(keys, X, y, weights)
+    return _smallest(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _smallest(keys, X, y, sample_weight):
-    rows, weights = _select_rows(keys, y, sample_weight)
+def _smallest(keys, X, y, weights):
+    rows, weights = _select_rows(keys, y, weights)
     return keys[rows], X[rows], y[rows], weights
 
 

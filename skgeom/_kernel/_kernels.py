@@ -1,10 +1,12 @@
 """Kernel functions with parameters, and validation of kernels."""
 
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.utils.array_api import astype, like, on_cpu, take, to_numpy
 from skgeom.utils.validation import check_semidefinite, check_symmetric, warn_user
@@ -22,6 +24,18 @@ _OF_DIFFERENCES = {"laplacian", "chi2", "additive_chi2"}
 # (benchmarks/bench_constants.py).
 _SMALL_BY_DISTANCE, _SMALL = 0.05, 1e-3
 _CHECKED_ROWS = 200
+
+positive = Interval(Real, 0, None, closed="neither")
+positive_integer = Interval(Integral, 1, None, closed="left")
+# Constraints of the parameters that both estimators with kernels have.
+kernel_constraints = {
+    "n_components": [None, positive_integer],
+    "degree": [Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "kernel_params": [None, dict],
+    "n_landmarks": [StrOptions({"auto"}), positive_integer],
+    "random_state": ["random_state"],
+}
 
 
 def accepts_sparse(kernel):

@@ -207,14 +207,8 @@ class LandmarkSystem:
         if criterion == "between" and self.same_means:
             raise ValueError(ALL_MEANS_EQUAL)
         penalty = regularization * np.trace(self.total)
-        ratios, vectors = solve_primal(
-            self.total,
-            self.between,
-            penalty,
-            criterion,
-            n_components,
-            rank_tolerance(regularization),
-        )
+        settings = penalty, criterion, n_components, rank_tolerance(regularization)
+        ratios, vectors = solve_primal(self.total, self.between, *settings)
         vectors = vectors if self.root is None else self.root @ vectors
         offset = self.mean @ vectors
         coefficients = self.features.to_coefficients(vectors)

@@ -143,14 +143,7 @@ class KernelSystem:
     """
 
     def __init__(
-        self,
-        matrix,
-        data,
-        *,
-        identity,
-        definite=False,
-        precision=_EPS,
-        iterate=False,
+        self, matrix, data, *, identity, definite=False, precision=_EPS, iterate=False
     ):
         # The kernel is divided by its largest magnitude, so that squares neither
         # overflow nor underflow.

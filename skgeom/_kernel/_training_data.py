@@ -8,6 +8,7 @@ the mean and the variance of their features, which do not depend on the other sa
 
 from copy import copy
 from dataclasses import dataclass, replace
+from operator import getitem
 
 import numpy as np
 from scipy.sparse import issparse
@@ -42,12 +43,15 @@ class RowSummary:
             batches = list(gen_batches(X.shape[0], ROWS_PER_BLOCK))
             total = sum(X[batch].T @ weights[batch] for batch in batches)
             center = total / (weight or 1)
-            means, variances = _moments_of_rows(X)
-            # Squared distances of rows from the center, from the moments of the rows.
-            squares = n_features * (variances + means**2)
             if issparse(X):
+                means, variances = mean_variance_axis(X.astype(np.float64), axis=1)
+                # Squared distances of rows from the center, from moments of the rows.
+                squares = n_features * (variances + means**2)
                 squares = squares - 2 * (X @ center) + center @ center
             else:
+                means = X.mean(axis=1, dtype=np.float64)
+                variances = X.var(axis=1, dtype=np.float64)
+                squares = np.empty(len(X))
                 for batch in batches:
                     squares[batch] = np.square(X[batch] - center).sum(axis=1)
             scatter = float(weights @ squares)
@@ -81,12 +85,6 @@ def gamma_scale(summary):
             "common factor, or use StandardScaler."
         )
     return float(1 / variance) if variance > rounding else 1.0
-
-
-def _moments_of_rows(X):
-    if issparse(X):
-        return mean_variance_axis(X.astype(np.float64), axis=1)
-    return X.mean(axis=1, dtype=np.float64), X.var(axis=1, dtype=np.float64)
 
 
 def distinct_rows(summary, codes, weights, groups=None):
@@ -217,12 +215,12 @@ class BlockedRows:
     def _read(self, rows):
         import dask
 
-        take, tasks, places = dask.delayed(_take), [], []
+        apply, tasks, places = dask.delayed(_apply), [], []
         rows = self._rows[rows]
         for X, span in self._blocks:
             inside = np.flatnonzero((rows >= span.start) & (rows < span.stop))
             if len(inside):
-                tasks.append(take(X, rows[inside] - span.start, self.dtype))
+                tasks.append(apply(getitem, self.dtype, X, rows[inside] - span.start))
                 places.append(inside)
         values = np.empty((len(rows), self.shape[1]), self.dtype)
         for place, part in zip(places, dask.compute(*tasks), strict=True):
@@ -275,10 +273,6 @@ def _placed(column, rows, n_rows):
     placed = np.zeros(n_rows, column.dtype)
     placed[rows] = column
     return placed
-
-
-def _take(X, rows, dtype):
-    return np.asarray(X, dtype=dtype)[rows]
 
 
 def _apply(function, dtype, X, *columns):

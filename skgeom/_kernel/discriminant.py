@@ -1,6 +1,6 @@
 """Kernel discriminant analysis."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
@@ -31,7 +31,9 @@ from skgeom._kernel._held_out_errors import (
 from skgeom._kernel._kernels import (
     accepts_sparse,
     check_definite,
+    kernel_constraints,
     make_kernel,
+    positive,
     warn_if_nearly_diagonal,
 )
 from skgeom._kernel._nystroem import (
@@ -346,19 +348,9 @@ class KernelDiscriminantAnalysis(
 
     _fitted_array = "dual_coef_"
     _parameter_constraints = {
-        "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "kernel": [
-            StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}),
-            callable,
-        ],
-        "gamma": [
-            None,
-            StrOptions({"auto", "scale"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [None, dict],
+        **kernel_constraints,
+        "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}), callable],
+        "gamma": [None, StrOptions({"auto", "scale"}), positive],
         "regularization": [
             StrOptions({"auto"}),
             Interval(Real, 0, 1 / LIGHT, closed="both"),
@@ -366,17 +358,9 @@ class KernelDiscriminantAnalysis(
         "penalty": [StrOptions({"identity", "kernel"})],
         "criterion": [StrOptions({"total", "between"})],
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
-        "n_landmarks": [
-            StrOptions({"auto"}),
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "temperature": [
-            StrOptions({"auto"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
+        "temperature": [StrOptions({"auto"}), positive],
         "priors": [None, StrOptions({"empirical", "uniform"}), "array-like"],
         "class_weight": [None, StrOptions({"balanced"}), dict],
-        "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
@@ -512,26 +496,17 @@ class KernelDiscriminantAnalysis(
             if self.kernel == "precomputed" or self.solver in ("eigen", "cholesky"):
                 remedy = "Use solver='nystroem' with samples, not a precomputed kernel"
                 check_not_dask(self, X, remedy)
-            empty = validate_data(
-                self,
-                empty_block(X),
-                dtype=[np.float64, np.float32],
-                ensure_min_samples=0,
-            )
+            options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 0}
+            empty = validate_data(self, empty_block(X), **options)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
             codes, weights, summary = self._encode(X.y), X.sample_weight, X.summary
             return X, codes, weights, summary
         check_library(X, self)
         X = validate_data(self, X, **self._accepted(X))
         codes = self._encode(checked_labels(y, X))
-        weights = np.ones(len(codes))
-        if sample_weight is not None:
-            weights = check_sample_weight(
-                on_cpu(sample_weight),
-                weights,
-                dtype=np.float64,
-                ensure_non_negative=True,
-            )
+        weights = check_sample_weight(
+            on_cpu(sample_weight), codes, dtype=np.float64, ensure_non_negative=True
+        )
         if self.kernel != "precomputed":
             warn_if_outlier(X, weights)
         relative = weights / (weights.max() or 1.0)

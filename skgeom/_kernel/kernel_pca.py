@@ -1,16 +1,19 @@
 """Kernel principal components of many samples, approximated with landmarks."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom._kernel._kernels import make_kernel, warn_if_nearly_diagonal
+from skgeom._kernel._kernels import (
+    kernel_constraints,
+    make_kernel,
+    positive,
+    warn_if_nearly_diagonal,
+)
 from skgeom._kernel._nystroem import (
     LandmarkFeatures,
     kmeans_landmarks,
@@ -143,21 +146,9 @@ class LandmarkKernelPCA(
 
     _fitted_array = "landmarks_"
     _parameter_constraints = {
-        "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "n_landmarks": [
-            StrOptions({"auto"}),
-            Interval(Integral, 1, None, closed="left"),
-        ],
+        **kernel_constraints,
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS)), callable],
-        "gamma": [
-            None,
-            StrOptions({"scale"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [None, dict],
-        "random_state": ["random_state"],
+        "gamma": [None, StrOptions({"scale"}), positive],
     }
 
     def __init__(

@@ -79,8 +79,7 @@ class LikelihoodLoss(Loss):
         of_log_scale = -sum_of(derivatives * squared_distances, axis=1)
         losses = log_all - log_own
         if self.representability:
-            mixtures = self._mixtures(squared_distances, y, self.reference)
-            *_, log_own, in_class = mixtures
+            *_, log_own, in_class = self._mixtures(squared_distances, y, self.reference)
             losses = losses - self.representability * log_own
             weight = self.representability / (2 * self.reference)
             derivatives = derivatives + weight * in_class

@@ -101,7 +101,7 @@ def given_prototypes(init, shape, labels, dtype, n_copies):
     ``n_copies`` is 2 if the samples are complex. The prototypes are then converted to
     real matrices of twice the size.
     """
-    init = init if namespace(init) is np else to_numpy(init)
+    init = on_cpu(init)
     if n_copies == 2 and np.ndim(init) > 1:
         init = embedded(np.asarray(init))
     init = check_array(
@@ -205,10 +205,8 @@ def fit_blocks(model, X, y, sample_weight):
             continue
         with naming_block(number):
             learner.partial_fit(samples, own_labels, classes, weights)
-        message, attributes = (
-            f"loss {learner.loss_curve_[-1]:.6g}",
-            fitted_attributes(learner),
-        )
+        message = f"loss {learner.loss_curve_[-1]:.6g}"
+        attributes = fitted_attributes(learner)
         if progress.step("", message, attributes, n_steps=len(steps), name="block"):
             break
     for name in fitted_attributes(model):
@@ -230,6 +228,7 @@ def check_unchanged(name, before, now):
         )
 
 
+positive = Interval(Real, 0, None, closed="neither")
 # Constraints of the parameters that all prototype classifiers share.
 shared_constraints = {
     "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -493,11 +492,10 @@ class PrototypeClassifier(
         Also sets ``classes_`` and ``prototype_labels_``.
         """
         if is_dask(X):
-            remedy = "Set solver='sgd' to learn its blocks one after another"
-            streams = hasattr(self, "partial_fit")
-            check_not_dask(
-                self, X, remedy if streams else "Fit it to a sample of the rows"
-            )
+            remedy = "Fit it to a sample of the rows"
+            if hasattr(self, "partial_fit"):
+                remedy = "Set solver='sgd' to learn its blocks one after another"
+            check_not_dask(self, X, remedy)
         continues, announced = self._continues(), classes is not None
         X = self._check_X(X, reset=not continues)
         y = checked_labels(y, X)
@@ -611,10 +609,8 @@ class PrototypeClassifier(
                 f"classes {self.classes_.tolist()}."
             )
         y = np.searchsorted(self.classes_, y)
-        if namespace(sample_weight) is not np:
-            sample_weight = to_numpy(sample_weight)
         weights = check_sample_weight(
-            sample_weight, y, dtype=np.float64, ensure_non_negative=True
+            on_cpu(sample_weight), y, dtype=np.float64, ensure_non_negative=True
         )
         if not weights.any():  # older versions of scikit-learn accept zero weights
             raise ValueError("sample_weight must be positive for some sample.")
@@ -708,10 +704,7 @@ class PrototypeClassifier(
 streaming_constraints = {
     **shared_constraints,
     "solver": [StrOptions({"auto", "lbfgs", "sgd"})],
-    "learning_rate": [
-        StrOptions({"auto"}),
-        Interval(Real, 0, None, closed="neither"),
-    ],
+    "learning_rate": [StrOptions({"auto"}), positive],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
     "shuffle": ["boolean"],
 }

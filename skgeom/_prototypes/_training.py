@@ -347,7 +347,7 @@ class PrototypeCost:
         probabilities, diagonal = self._model
         tangent = pairs[0].coordinates(like(vector, training.y))
         xp, shape = namespace(tangent), tuple(tangent.shape)
-        diagonal = xp.repeat(diagonal, shape[1])
+        diagonal, scale = xp.repeat(diagonal, shape[1]), 2 * self._scale
 
         # In orthonormal coordinates, H has a moderate condition number, so an inexact
         # solution is a good direction. H is never formed: each product requires one JVP
@@ -358,11 +358,7 @@ class PrototypeCost:
                 # J = -jvp / 2 sigma^2, so the product of two J has 1 / 4 sigma^4.
                 jvp = p * part.jvp(direction)
                 jvp -= p * sum_of(jvp, axis=1, keepdims=True)
-                jvp *= (
-                    training.weights[block, None]
-                    / (2 * self._scale)
-                    / (2 * self._scale)
-                )
+                jvp *= training.weights[block, None] / scale / scale
                 total = total + part.vjp(jvp)
             return xp.reshape(total, (-1,)) + diagonal * flat
 

@@ -1,15 +1,14 @@
 """Generalized learning Riemannian space quantization, GLRSQ."""
 
-from numbers import Real
-
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from skgeom._prototypes._losses import MarginLoss, nearest_scores
 from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
+    positive,
     streaming_constraints,
 )
 from skgeom.utils.estimator import documented_parameters, substitute_docs
@@ -56,9 +55,7 @@ class MarginMixin:
             self.temperature_ = 2 * variance
 
 
-margin_constraints = {
-    "temperature": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-}
+margin_constraints = {"temperature": [StrOptions({"auto"}), positive]}
 
 
 @substitute_docs(
@@ -167,7 +164,7 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         **streaming_constraints,
         **margin_constraints,
         "metric": [StrOptions(SPD_METRICS.keys())],
-        "slope": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "slope": [StrOptions({"auto"}), positive],
     }
 
     def __init__(

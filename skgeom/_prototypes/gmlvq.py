@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from math import sqrt
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
+    positive,
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
@@ -144,7 +145,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         **shared_constraints,
         **margin_constraints,
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "slope": [Interval(Real, 0, None, closed="neither")],
+        "slope": [positive],
     }
 
     def __init__(

@@ -16,6 +16,7 @@ from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
     check_unchanged,
+    positive,
     streaming_constraints,
 )
 from skgeom._prototypes._training import select_representability
@@ -40,15 +41,9 @@ _REPRESENTABILITY = 0.03
 
 likelihood_constraints = {
     **streaming_constraints,
-    "sigma2": [
-        StrOptions({"auto", "learn"}),
-        Interval(Real, 0, None, closed="neither"),
-    ],
-    "sigma2_scale": [Interval(Real, 0, None, closed="neither")],
-    "representability": [
-        StrOptions({"auto"}),
-        Interval(Real, 0, None, closed="left"),
-    ],
+    "sigma2": [StrOptions({"auto", "learn"}), positive],
+    "sigma2_scale": [positive],
+    "representability": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
 }
 

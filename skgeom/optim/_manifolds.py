@@ -93,8 +93,7 @@ class Oblique(Submanifold):
         return vector - point * (point * vector).sum(axis=0)
 
     def retraction(self, point, tangent_vector):
-        moved = point + tangent_vector
-        return moved / np.linalg.norm(moved, axis=0)
+        return self.nearest(point + tangent_vector)
 
 
 class Stiefel(Submanifold):
@@ -159,7 +158,10 @@ class AffineInvariant(_Manifold):
 
     def transport(self, point_a, point_b, tangent_vector_a):
         if self._from is not point_a or self._to is not point_b:
-            self._isometry = _isometry(point_a, point_b)
+            # The parallel transport along the geodesic from a to b.
+            factor, inverse, eigenvalues, vectors = _spectra(point_a, point_b)
+            root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
+            self._isometry = factor @ root @ inverse
             self._from, self._to = point_a, point_b
         return self._isometry @ tangent_vector_a @ self._isometry.mT
 
@@ -175,15 +177,11 @@ def _spectra(point, matrices):
     return factor, inverse, *np.linalg.eigh(inverse @ matrices @ inverse.mT)
 
 
-def _isometry(point_a, point_b):
-    """The matrices A of the parallel transport ``A @ U @ A.T`` along the geodesic."""
-    factor, inverse, eigenvalues, vectors = _spectra(point_a, point_b)
-    root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
-    return factor @ root @ inverse
-
-
 class Product(_Manifold):
-    """Product of manifolds; a point is a list with one array for each manifold."""
+    """Product of manifolds; a point is a list with one array for each manifold.
+
+    Tangent vectors are NumPy arrays of these arrays, with the arithmetic of vectors.
+    """
 
     def __init__(self, manifolds):
         self._manifolds = manifolds
@@ -199,40 +197,15 @@ class Product(_Manifold):
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         method = "euclidean_to_riemannian_gradient"
-        return TangentVector(self._of_parts(method, point, euclidean_gradient))
+        parts = self._of_parts(method, point, euclidean_gradient)
+        return np.fromiter(parts, dtype=object)
 
     def retraction(self, point, tangent_vector):
         return self._of_parts("retraction", point, tangent_vector)
 
     def transport(self, point_a, point_b, tangent_vector_a):
         parts = self._of_parts("transport", point_a, point_b, tangent_vector_a)
-        return TangentVector(parts)
-
-
-class TangentVector(list):
-    """A tangent vector of a product manifold, with vector arithmetic.
-
-    The list has one array for each manifold.
-    """
-
-    __array_ufunc__ = None  # NumPy scalars call __rmul__ for products with vectors
-
-    def __add__(self, other):
-        return TangentVector(a + b for a, b in zip(self, other, strict=True))
-
-    def __sub__(self, other):
-        return TangentVector(a - b for a, b in zip(self, other, strict=True))
-
-    def __mul__(self, number):
-        return TangentVector(number * part for part in self)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, number):
-        return TangentVector(part / number for part in self)
-
-    def __neg__(self):
-        return TangentVector(-part for part in self)
+        return np.fromiter(parts, dtype=object)
 
 
 def as_pymanopt(manifold):
