@@ -20,7 +20,12 @@ from skgeom._shrinkage import (
     whitener,
     without_rounding,
 )
-from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
+from skgeom._statistics import (
+    ClassStatistics,
+    checked_statistics,
+    warn_if_outlier,
+    without_axes,
+)
 from skgeom.utils._dask import empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -47,7 +52,6 @@ from skgeom.utils.validation import (
     check_two_classes,
     checked_labels,
     union_of_classes,
-    warn_if_outlier,
 )
 
 

@@ -12,14 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
-from skgeom._statistics import statistics_of_samples
+from skgeom._statistics import (
+    statistics_of_samples,
+    warn_if_outlier,
+)
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
 from skgeom.utils.validation import (
     checked_targets,
     real_array,
     require_memory,
-    warn_if_outlier,
     weighted_samples,
 )
 
@@ -153,23 +155,25 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If one sample causes more than 99 % of the variance of all features.
+            If one sample causes more than 99 % of the variance of all features, and
+            ``prior_samples`` is "auto".
         """
         check_library(X, self)
         X = validate_data(self, X, dtype=np.float64)
         y = real_array(checked_targets(y, X, y_numeric=True), "y").astype(np.float64)
         weights = np.ones(len(y))
+        given = X, sample_weight
         if sample_weight is not None:
             X, y, weights = weighted_samples(X, y, sample_weight)
             weights = weights / weights.mean()
         _check_range(X, weights)
-        warn_if_outlier(X)
         self._varies = varies = _varying(X, weights)
         means = np.average(X, axis=0, weights=weights)
         X, n_features = X[:, varies], X.shape[1]
         labels = _levels(X, y, weights, self.n_levels)
         self.prior_samples_ = self.prior_samples
         if self.prior_samples == "auto":
+            warn_if_outlier(*given)
             self.prior_samples_ = self._select_prior(X, y, weights, labels)
         rows, _ = distinct_rows(np.column_stack([X, y]), labels)
         n_distinct, sums = np.bincount(labels[rows]), np.bincount(labels, weights)

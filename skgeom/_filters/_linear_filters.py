@@ -28,7 +28,12 @@ from skgeom._filters._optimization import (
     whitening_coordinates,
 )
 from skgeom._held_out import sample_rows, statistics_and_sample
-from skgeom._statistics import ClassStatistics, statistics_of_samples, with_noise
+from skgeom._statistics import (
+    ClassStatistics,
+    statistics_of_samples,
+    warn_if_outlier,
+    with_noise,
+)
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import (
@@ -54,7 +59,6 @@ from skgeom.utils.validation import (
     check_symmetric,
     check_two_classes,
     checked_labels,
-    warn_if_outlier,
     warn_user,
     weighted_samples,
 )
@@ -306,9 +310,10 @@ class BaseFilters(
             self._set_sizes(statistics.classes)
             return TrainingData(statistics, FeatureSpace(), for_selection=samples)
         X, y = self._validated(X, y)
+        given = X, sample_weight
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        warn_if_outlier(X)
+        warn_if_outlier(*given)
         self._set_sizes(np.unique(y))
         space = self._space_of(X)
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)

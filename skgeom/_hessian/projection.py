@@ -19,7 +19,10 @@ from skgeom._hessian.diagnostics import (
 )
 from skgeom._hessian.input_hessian import mean_curvature
 from skgeom._hessian.models import classifier_name, is_function, is_module
-from skgeom._statistics import check_underflow
+from skgeom._statistics import (
+    check_underflow,
+    warn_if_outlier,
+)
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.array_api import (
     ARRAY_API,
@@ -41,7 +44,6 @@ from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import (
     checked_labels,
     require_memory,
-    warn_if_outlier,
     warn_if_unscaled,
     warn_user,
 )

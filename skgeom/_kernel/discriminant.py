@@ -57,6 +57,7 @@ from skgeom._kernel._training_data import (
     distinct_rows,
     gamma_scale,
 )
+from skgeom._statistics import warn_if_outlier
 from skgeom.utils._dask import check_not_dask, empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -91,7 +92,6 @@ from skgeom.utils.validation import (
     checked_labels,
     class_factors,
     require_memory,
-    warn_if_outlier,
     warn_user,
 )
 
@@ -451,9 +451,9 @@ class KernelDiscriminantAnalysis(
             If the selected ``gamma`` is the largest candidate, if the selected
             ``regularization`` is the smallest or the largest candidate, if the
             predictions of held-out samples with the selected values are not
-            significantly better than chance, if one sample causes more than 99 % of the
-            variance, or if ``gamma`` is not selected and the kernel matrix is nearly
-            diagonal.
+            significantly better than chance, if ``gamma`` is not a number and one
+            sample causes more than 99 % of the variance of the features, or if
+            ``gamma`` is not selected and the kernel matrix is nearly diagonal.
         """
         # Validate.
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
@@ -507,7 +507,7 @@ class KernelDiscriminantAnalysis(
         weights = check_sample_weight(
             on_cpu(sample_weight), codes, dtype=np.float64, ensure_non_negative=True
         )
-        if self.kernel != "precomputed":
+        if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
         relative = weights / (weights.max() or 1.0)
         return X, codes, weights, RowSummary.of(on_cpu(X), relative)

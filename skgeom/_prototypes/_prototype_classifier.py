@@ -29,6 +29,7 @@ from skgeom._prototypes._training import (
     in_tangent_space,
     select_temperature,
 )
+from skgeom._statistics import warn_if_outlier
 from skgeom.utils._dask import check_not_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -65,7 +66,6 @@ from skgeom.utils.validation import (
     cholesky,
     class_factors,
     shape_of,
-    warn_if_outlier,
     warn_if_unscaled,
     warn_user,
 )
@@ -507,6 +507,7 @@ class PrototypeClassifier(
         if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
+        given = X, sample_weight
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
         # A class may have no samples so far only if it is in ``classes`` and ``init``
         # contains its prototypes.
@@ -522,7 +523,7 @@ class PrototypeClassifier(
         if X.ndim == 2:
             consequence = "It determines nearly all distances from the prototypes."
             warn_if_unscaled(_variances(X), consequence)
-            warn_if_outlier(X)
+            warn_if_outlier(*given)
         self._find_components(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
         labels = like(np.repeat(np.arange(len(classes)), counts), X)
