@@ -917,7 +917,7 @@ def warn_if_outlier(X, sample_weight=None):
             squares = row_norms(X, squared=True) - 2 * (X @ mean) + mean @ mean
         else:
             batches = gen_batches(X.shape[0], ROWS_PER_BLOCK)
-            squares = [xp.sum((X[batch] - mean) ** 2, axis=1) for batch in batches]
+            squares = [xp.sum((X[b, :] - mean) ** 2, axis=1) for b in batches]
             squares = np.concatenate([to_numpy(of_batch) for of_batch in squares])
         parts = weights * squares.clip(0)
         # The relative decreases of the variance without a sample.
