@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES
 from skgeom.utils.array_api import to_numpy
-from skgeom.utils.estimator import validated_parameters
+from skgeom.utils.estimator import positive, validated_parameters
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.validation import check_priors, check_two_classes, warn_user
 
@@ -52,7 +52,7 @@ class BayesError:
     statistics=[ClassStatistics],
     regularization=[Interval(Real, 0, None, closed="left")],
     priors=[None, StrOptions({"uniform", "empirical"}), "array-like"],
-    tol=[Interval(Real, 0, None, closed="neither")],
+    tol=[positive],
     random_state=["random_state"],
 )
 def bayes_error(

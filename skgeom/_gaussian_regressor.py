@@ -1,7 +1,7 @@
 """Regression with Gaussian features whose moments depend on a continuous target."""
 
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy.linalg import eigh
@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
-from skgeom._statistics import (
-    statistics_of_samples,
-    warn_if_outlier,
-)
+from skgeom._statistics import statistics_of_samples, warn_if_outlier
 from skgeom.utils.array_api import check_library
-from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
+from skgeom.utils.estimator import (
+    BaseEstimator,
+    estimator_method,
+    positive,
+    validate_data,
+)
 from skgeom.utils.validation import (
     checked_targets,
     real_array,
@@ -116,7 +118,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         "n_levels": [Interval(Integral, 1, None, closed="left")],
         "n_points": [Interval(Integral, 2, None, closed="left")],
         "prior_samples": [
-            Interval(Real, 0, None, closed="neither"),
+            positive,
             StrOptions({"auto"}),
         ],
     }

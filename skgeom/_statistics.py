@@ -907,6 +907,7 @@ def warn_if_outlier(X, sample_weight=None):
     """Warn if one of at least 20 samples causes nearly the whole variance."""
     weights = 1.0 if sample_weight is None else np.asarray(on_cpu(sample_weight))
     weights = np.broadcast_to(weights, X.shape[0]).astype(np.float64)
+    # Among fewer samples, the only sample of a class is often far from the others.
     if np.count_nonzero(weights) < 20:
         return
     weights /= weights.sum()
@@ -928,7 +929,7 @@ def warn_if_outlier(X, sample_weight=None):
             f"Sample {number} (counted from 0) is so far from the other samples that "
             "the variance of the features would decrease by "
             f"{100 * min(shares[number], 1):.2f} % without it. It determines scales "
-            "and covariances. Remove the sample if it is an error, or limit the "
+            "and covariances. Remove the sample if it is an error, or transform the "
             "features, for example with QuantileTransformer.",
             UserWarning,
         )

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
-from skgeom._held_out import fit_temperature, warn_if_at_chance
+from skgeom._held_out import class_shares, fit_temperature, warn_if_at_chance
 from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import (
@@ -22,6 +22,7 @@ from skgeom.utils.estimator import (
     current_progress,
     estimator_method,
     naming,
+    positive,
 )
 from skgeom.utils.linalg import embedded, fold_order, from_embedded
 from skgeom.utils.validation import (
@@ -510,7 +511,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     _parameter_constraints = {
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "relevance": [Interval(Real, 0, 1, closed="both")],
-        "prior_strength": [Interval(Real, 0, None, closed="neither")],
+        "prior_strength": [positive],
         "priors": [None, StrOptions({"uniform"}), "array-like"],
         "recentering": [None, Recentering],
         "verbose": ["verbose"],
@@ -923,8 +924,9 @@ def _select_shrinkage(logarithms, y, folds, exponent, priors):
     best = accuracies.mean(axis=1).round(6).argmax()
     codes = np.concatenate([y[test] for test in held_out])
     chosen = np.concatenate([of_fold[best] for of_fold in scores])
-    warn_if_at_chance(chosen - np.log(priors), codes, np.ones(len(codes)))
-    weights = (priors / np.maximum(np.bincount(codes, minlength=len(priors)), 1))[codes]
+    ones = np.ones(len(codes))
+    warn_if_at_chance(chosen - np.log(priors), codes, ones)
+    weights = priors[codes] * class_shares(codes, ones)
     temperature = fit_temperature(chosen, codes, weights)
     return _SHRINKAGES[best], temperature, accuracies
 

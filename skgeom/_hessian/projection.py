@@ -19,10 +19,7 @@ from skgeom._hessian.diagnostics import (
 )
 from skgeom._hessian.input_hessian import mean_curvature
 from skgeom._hessian.models import classifier_name, is_function, is_module
-from skgeom._statistics import (
-    check_underflow,
-    warn_if_outlier,
-)
+from skgeom._statistics import check_underflow, warn_if_outlier
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.array_api import (
     ARRAY_API,

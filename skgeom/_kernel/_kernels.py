@@ -25,7 +25,6 @@ _OF_DIFFERENCES = {"laplacian", "chi2", "additive_chi2"}
 _SMALL_BY_DISTANCE, _SMALL = 0.05, 1e-3
 _CHECKED_ROWS = 200
 
-positive = Interval(Real, 0, None, closed="neither")
 positive_integer = Interval(Integral, 1, None, closed="left")
 # Constraints of the parameters that both estimators with kernels have.
 kernel_constraints = {

@@ -33,7 +33,6 @@ from skgeom._kernel._kernels import (
     check_definite,
     kernel_constraints,
     make_kernel,
-    positive,
     warn_if_nearly_diagonal,
 )
 from skgeom._kernel._nystroem import (
@@ -82,6 +81,7 @@ from skgeom.utils.estimator import (
     BaseEstimator,
     estimator_method,
     naming,
+    positive,
     validate_data,
 )
 from skgeom.utils.threads import one_blas_thread

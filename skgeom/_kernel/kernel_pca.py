@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom._kernel._kernels import (
     kernel_constraints,
     make_kernel,
-    positive,
     warn_if_nearly_diagonal,
 )
 from skgeom._kernel._nystroem import (
@@ -24,7 +23,12 @@ from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
 from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import check_library
-from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
+from skgeom.utils.estimator import (
+    BaseEstimator,
+    estimator_method,
+    positive,
+    validate_data,
+)
 from skgeom.utils.linalg import signs
 from skgeom.utils.validation import check_array, checked_labels
 

@@ -51,6 +51,7 @@ from skgeom.utils.estimator import (
     current_progress,
     estimator_method,
     naming,
+    positive,
     validate_data,
 )
 from skgeom.utils.linalg import embedded, from_embedded
@@ -228,7 +229,6 @@ def check_unchanged(name, before, now):
         )
 
 
-positive = Interval(Real, 0, None, closed="neither")
 # Constraints of the parameters that all prototype classifiers share.
 shared_constraints = {
     "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],

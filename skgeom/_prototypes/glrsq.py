@@ -8,10 +8,9 @@ from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
-    positive,
     streaming_constraints,
 )
-from skgeom.utils.estimator import documented_parameters, substitute_docs
+from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
 
 # Slope of the sigmoid for "lbfgs". Chosen on BCI IV 2a in `bench_lvq.py fits`.
 _SLOPE = 10.0

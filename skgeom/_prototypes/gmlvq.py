@@ -10,13 +10,12 @@ from sklearn.utils._param_validation import Interval
 
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
-    positive,
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
 from skgeom.optim import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
-from skgeom.utils.estimator import documented_parameters, substitute_docs
+from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import require_memory
 
@@ -41,8 +40,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     other classes, and s is the slope.
 
     The samples are vectors or SPD matrices. For SPD matrices, :class:`GLRSQ` is usually
-    more accurate and faster. SPD matrices are converted to vectors (see
-    ``omega_``). Their prototypes are symmetric, but not necessarily positive definite.
+    more accurate and faster. SPD matrices are converted to vectors (see ``omega_``).
+    Their prototypes are symmetric, but not necessarily positive definite.
 
     Parameters
     ----------

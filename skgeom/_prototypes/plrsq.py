@@ -16,7 +16,6 @@ from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
     check_unchanged,
-    positive,
     streaming_constraints,
 )
 from skgeom._prototypes._training import select_representability
@@ -29,6 +28,7 @@ from skgeom.utils.array_api import adjoint, like, namespace, to_numpy
 from skgeom.utils.estimator import (
     current_progress,
     documented_parameters,
+    positive,
     substitute_docs,
 )
 from skgeom.utils.linalg import embedded, from_embedded

@@ -1,6 +1,6 @@
 """Generator of naturalistic videos of surfaces that move at different speeds."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from skgeom._region_covariance import LUMA
 from skgeom.datasets._generators import balanced_labels
-from skgeom.utils.estimator import validated_parameters
+from skgeom.utils.estimator import positive, validated_parameters
 from skgeom.utils.validation import check_array, real_array
 
 # The stimuli and the model of the eye in the papers. None of the numbers is tuned.
@@ -156,7 +156,7 @@ def _normalized_contrast(videos):
     images=["array-like", None],
     speeds=["array-like", None],
     n_per_speed=[Interval(Integral, 1, None, closed="left")],
-    gamma=[Interval(Real, 0, None, closed="neither")],
+    gamma=[positive],
     border=[Interval(Integral, 0, None, closed="left")],
     shuffle=["boolean"],
     random_state=["random_state"],

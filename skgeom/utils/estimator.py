@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from functools import partial, wraps
+from numbers import Real
 from threading import RLock
 from time import monotonic
 
@@ -24,6 +25,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import metaestimators, validation
 from sklearn.utils._param_validation import (
+    Interval,
     InvalidParameterError,
     validate_parameter_constraints,
     validate_params,
@@ -56,6 +58,7 @@ except ImportError:
         _init_callback_context = None
 
 
+positive = Interval(Real, 0, None, closed="neither")
 # Private functions of scikit-learn, for all modules.
 check_feature_names = validation._check_feature_names
 check_method_params = validation._check_method_params
