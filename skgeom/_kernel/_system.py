@@ -214,10 +214,8 @@ class KernelSystem:
 
         Returns
         -------
-        residuals : list of n_values ndarray of shape (n_samples, n_classes)
+        list of n_values ndarray of shape (n_samples, n_classes)
             The residuals, times the square roots of the weights.
-        n_parameters : ndarray of shape (n_values,)
-            The traces of the hat matrices.
         """
         left, eigenvalues = self._gram_eigenvectors
         members = np.eye(len(self.class_weights))[self.codes] - self.class_weights
@@ -230,7 +228,7 @@ class KernelSystem:
             residuals = targets - left @ (shrink[:, None] * inside)
             complement = complement_of(left, squares, shrink, self.root_weights)
             held_out.append(held_out_residuals(residuals, complement, groups))
-        return held_out, shrinks.sum(axis=1)
+        return held_out
 
     def complement(self, regularization, n_last):
         """Diagonal and blocks of I - H for the last samples, with an intercept.

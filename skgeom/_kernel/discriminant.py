@@ -21,10 +21,11 @@ from skgeom._kernel._held_out_errors import (
     best_kernel,
     calibrate,
     classes_remain,
-    fewest_parameters,
     held_out_components,
+    largest_penalty,
     log_posteriors,
     predicted_indicators,
+    rescaled_errors,
     spread_over_classes,
     whole_groups,
 )
@@ -179,14 +180,13 @@ class KernelDiscriminantAnalysis(
         :math:`\|\tilde K\|_F^2` for ``penalty="identity"``. The value is therefore
         comparable across data sets and kernels.
 
-        ``"auto"`` selects one of 25 values by the squared leave-one-out errors of
-        kernel ridge regression onto the class indicators, for each candidate of
-        ``gamma``. Of all values whose error is within one standard error or 1 % of the
-        smallest error, the value with the fewest effective parameters is selected. The
-        errors are computed on a subsample of about 500 samples, in which each class has
-        at least two samples if it has two distinct samples. The values are between 1e-8
-        and 1 (between 1e-12 and 1 for ``penalty="identity"``) for the subsample, and
-        smaller for all samples, because :math:`\lambda` is the same.
+        ``"auto"`` selects, for each candidate of ``gamma``, the largest of 25 values
+        whose squared leave-one-out error is within one standard error or 0.2 % of the
+        smallest error (see Notes). The errors are computed on a subsample of about 500
+        samples, in which each class has at least two samples if it has two distinct
+        samples. The values are between 1e-8 and 1 (between 1e-12 and 1 for
+        ``penalty="identity"``) for the subsample, and smaller for all samples, because
+        :math:`\lambda` is the same.
 
         With 0, the solver must be ``"eigen"``, which ``"auto"`` selects for up to
         10,000 samples, and :math:`S_w` must be nonsingular. The largest allowed value
@@ -261,10 +261,9 @@ class KernelDiscriminantAnalysis(
     selection_results_ : dict or None
         Arrays with one entry for each candidate of the selection: ``"gamma"`` (None if
         the kernel has no ``gamma``); ``"regularization"``; ``"error"``, the weighted
-        sum of the squared leave-one-out errors; ``"n_parameters"``, the number of
-        effective parameters; and ``"log_loss"``, the leave-one-out log-loss of the
-        candidate of ``gamma`` with its selected ``regularization``. None if nothing was
-        selected.
+        sum of the squared leave-one-out errors; and ``"log_loss"``, the leave-one-out
+        log-loss of the candidate of ``gamma`` with its selected ``regularization``.
+        None if nothing was selected.
     lambda_ : float
         The penalty :math:`\lambda` in the ratio above, in which the scatter matrices
         are sums over the samples.
@@ -311,11 +310,15 @@ class KernelDiscriminantAnalysis(
 
     The temperature does not change the predicted classes.
 
-    The leave-one-out log-loss that selects ``gamma`` is the log-loss of the softmax of
-    the predicted class indicators, divided by the temperature with the smallest
-    log-loss. Standard errors are those of paired differences between the samples or
-    groups. If ``regularization`` is the smallest candidate for the selected ``gamma``
-    but not for a larger value within one standard error, that value is selected.
+    The selection uses predictions of the class indicators of held-out samples, by
+    kernel ridge regression. The squared errors that select ``regularization`` are those
+    of the indicators and of the predictions, both minus the weights of the classes, if
+    the latter are multiplied by the factor with the smallest error. The log-loss that
+    selects ``gamma`` is that of the softmax of the predictions, divided by the
+    temperature with the smallest log-loss. Standard errors are those of paired
+    differences between the samples or groups. If ``regularization`` is the smallest
+    candidate for the selected ``gamma`` but not for a larger value within one standard
+    error, that value is selected.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
     dense samples, which reduces rounding errors for samples far from zero.
@@ -653,8 +656,7 @@ class KernelDiscriminantAnalysis(
         kept = _comparable_samples(part)
         codes, weights = part.codes[kept], part.weights[kept]
         groups = np.unique(part.groups[kept], return_inverse=True)[1]
-        indices, predictions, errors, n_parameters = [], [], [], []
-        same_means = []
+        indices, predictions, errors, same_means = [], [], [], []
         with one_blas_thread():
             for each in kernels:
                 system = self._kernel_system(each, part, as_numpy=True)
@@ -667,18 +669,22 @@ class KernelDiscriminantAnalysis(
                         "use groups that share classes."
                     )
                 same_means.append(system.same_means)
-                residuals, numbers = system.held_out_residuals(
-                    values / ratio, part.groups
+                residuals = system.held_out_residuals(values / ratio, part.groups)
+                of_values = [
+                    predicted_indicators(r[kept], codes, weights) for r in residuals
+                ]
+                of_groups = np.array(
+                    [
+                        np.bincount(
+                            groups,
+                            rescaled_errors(p, codes, weights, data.class_weights),
+                        )
+                        for p in of_values
+                    ]
                 )
-                residuals = [of_value[kept] for of_value in residuals]
-                of_samples = [np.square(of_value).sum(axis=1) for of_value in residuals]
-                of_groups = np.array([np.bincount(groups, e) for e in of_samples])
-                indices.append(fewest_parameters(of_groups, numbers))
+                indices.append(largest_penalty(of_groups))
                 errors.extend(of_groups.sum(axis=1))
-                n_parameters.extend(numbers)
-                predictions.append(
-                    predicted_indicators(residuals[indices[-1]], codes, weights)
-                )
+                predictions.append(of_values[indices[-1]])
         posteriors = [log_posteriors(each, codes, weights) for each in predictions]
         shares = np.zeros((groups.max() + 1, len(data.class_weights)))
         np.add.at(shares, (groups, codes), weights)
@@ -694,12 +700,11 @@ class KernelDiscriminantAnalysis(
             "gamma": np.repeat(gammas, len(values)) if kernel.uses_gamma else None,
             "regularization": np.tile(values, len(kernels)),
             "error": np.array(errors),
-            "n_parameters": np.array(n_parameters),
             "log_loss": np.repeat(-np.array(posteriors) @ weights, len(values)),
         }
         # Relative to the weights of the remaining samples of the classes, predictions
         # do not prefer large classes, nor the classes without held-out samples.
-        warn_if_at_chance(predictions[i] / remaining, codes, weights)
+        warn_if_at_chance(predictions[i] / remaining, codes, weights, len(gammas))
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
         _warn_of_ends("gamma", gammas, i, len(gammas) - 1)
