@@ -124,8 +124,8 @@ def held_out_residuals(residuals, complement, groups):
     return held_out
 
 
-def rescaled_errors(predicted, codes, weights, class_weights):
-    """Weighted squared errors of class indicators that are predicted up to a factor.
+def rescaled_errors(predicted, codes, weights, groups, class_weights):
+    """Squared errors, for each group, of class indicators predicted up to a factor.
 
     If the discriminant functions overfit, the predictions of held-out samples are too
     large, although they may separate the classes. The probabilities do not depend on a
@@ -137,21 +137,23 @@ def rescaled_errors(predicted, codes, weights, class_weights):
     ----------
     predicted : ndarray of shape (n_samples, n_classes)
         From :func:`predicted_indicators`.
-    codes, weights : ndarray of shape (n_samples,)
-        Encoded labels and weights.
+    codes, weights, groups : ndarray of shape (n_samples,)
+        Encoded labels, weights, and encoded groups.
     class_weights : ndarray of shape (n_classes,)
         The weights of the classes, which sum to one.
 
     Returns
     -------
-    ndarray of shape (n_samples,)
+    ndarray of shape (n_groups,)
+        Weighted sums over the samples of each group.
     """
     targets = np.eye(len(class_weights))[codes] - class_weights
     offsets = predicted - class_weights
     squares = weights @ np.square(offsets).sum(axis=1)
     product = weights @ (targets * offsets).sum(axis=1)
     factor = max(product / squares, 0) if squares else 0
-    return weights * np.square(targets - factor * offsets).sum(axis=1)
+    errors = np.square(targets - factor * offsets).sum(axis=1)
+    return np.bincount(groups, weights * errors)
 
 
 def largest_penalty(errors):

@@ -656,6 +656,7 @@ class KernelDiscriminantAnalysis(
         kept = _comparable_samples(part)
         codes, weights = part.codes[kept], part.weights[kept]
         groups = np.unique(part.groups[kept], return_inverse=True)[1]
+        samples = codes, weights, groups, data.class_weights
         indices, predictions, errors, same_means = [], [], [], []
         with one_blas_thread():
             for each in kernels:
@@ -673,15 +674,7 @@ class KernelDiscriminantAnalysis(
                 of_values = [
                     predicted_indicators(r[kept], codes, weights) for r in residuals
                 ]
-                of_groups = np.array(
-                    [
-                        np.bincount(
-                            groups,
-                            rescaled_errors(p, codes, weights, data.class_weights),
-                        )
-                        for p in of_values
-                    ]
-                )
+                of_groups = np.array([rescaled_errors(p, *samples) for p in of_values])
                 indices.append(largest_penalty(of_groups))
                 errors.extend(of_groups.sum(axis=1))
                 predictions.append(of_values[indices[-1]])
