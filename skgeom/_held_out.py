@@ -4,7 +4,6 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse import issparse
 from scipy.special import softmax
-from scipy.stats import norm
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
@@ -336,18 +335,17 @@ def standard_error(values, weights):
     return float(np.linalg.norm(weights * (values - weights @ values)))
 
 
-def warn_if_at_chance(scores, codes, weights, n_candidates=1):
+def warn_if_at_chance(scores, codes, weights):
     """Warn if predictions of held-out samples are not significantly better than chance.
 
     The accuracy with equal weights of the classes has to exceed one over the number of
-    classes by more than two standard errors, or more if the predictions are the best of
-    several candidates (Bonferroni correction). ``scores`` contains the scores of the
+    classes by more than two standard errors. ``scores`` contains the scores of the
     classes, of shape (n_samples, n_classes).
     """
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
     correct = (scores.argmax(axis=1) == codes).astype(float)
     accuracy, error = shares @ correct, standard_error(correct, shares)
-    if accuracy - norm.isf(norm.sf(2) / n_candidates) * error <= chance:
+    if accuracy - 2 * error <= chance:
         warn_user(
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "

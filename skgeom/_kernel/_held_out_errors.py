@@ -20,8 +20,8 @@ from skgeom._held_out import fit_temperature, within_standard_error
 
 _EPS = np.finfo(np.float64).eps
 # Relative tolerance of leave-one-out errors. Without it, the selected penalties are up
-# to a thousand times smaller and the accuracy is the same (digits and MNIST). A larger
-# tolerance, 0.01, selects chance level if the classes differ in few of many features
+# to a thousand times smaller and the accuracy is the same (digits, MNIST). With 0.01,
+# the accuracy is chance level more often if the classes differ in few of many features
 # (irrelevant features in `bench_defaults.py`).
 _PRECISION = 0.002
 # Largest decrease of the training accuracy by shrunk class means. Without a limit, the
@@ -122,38 +122,6 @@ def held_out_residuals(residuals, complement, groups):
         scaled = vectors.T @ residuals[rows] / np.maximum(eigenvalues, _EPS)[:, None]
         held_out[rows] = vectors @ scaled
     return held_out
-
-
-def rescaled_errors(predicted, codes, weights, groups, class_weights):
-    """Squared errors, for each group, of class indicators predicted up to a factor.
-
-    If the discriminant functions overfit, the predictions of held-out samples are too
-    large, although they may separate the classes. The probabilities do not depend on a
-    factor of the predictions, because they are divided by a temperature. The deviations
-    from ``class_weights`` are therefore multiplied by the factor with the smallest sum
-    of errors.
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (n_samples, n_classes)
-        From :func:`predicted_indicators`.
-    codes, weights, groups : ndarray of shape (n_samples,)
-        Encoded labels, weights, and encoded groups.
-    class_weights : ndarray of shape (n_classes,)
-        The weights of the classes, which sum to one.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        Weighted sums over the samples of each group.
-    """
-    targets = np.eye(len(class_weights))[codes] - class_weights
-    offsets = predicted - class_weights
-    squares = weights @ np.square(offsets).sum(axis=1)
-    product = weights @ (targets * offsets).sum(axis=1)
-    factor = max(product / squares, 0) if squares else 0
-    errors = np.square(targets - factor * offsets).sum(axis=1)
-    return np.bincount(groups, weights * errors)
 
 
 def largest_penalty(errors):

@@ -25,7 +25,6 @@ from skgeom._kernel._held_out_errors import (
     largest_penalty,
     log_posteriors,
     predicted_indicators,
-    rescaled_errors,
     spread_over_classes,
     whole_groups,
 )
@@ -181,12 +180,12 @@ class KernelDiscriminantAnalysis(
         comparable across data sets and kernels.
 
         ``"auto"`` selects, for each candidate of ``gamma``, the largest of 25 values
-        whose squared leave-one-out error is within one standard error or 0.2 % of the
-        smallest error (see Notes). The errors are computed on a subsample of about 500
-        samples, in which each class has at least two samples if it has two distinct
-        samples. The values are between 1e-8 and 1 (between 1e-12 and 1 for
-        ``penalty="identity"``) for the subsample, and smaller for all samples, because
-        :math:`\lambda` is the same.
+        whose squared leave-one-out error, of kernel ridge regression onto the class
+        indicators, is within one standard error or 0.2 % of the smallest error. The
+        errors are computed on a subsample of about 500 samples, in which each class has
+        at least two samples if it has two distinct samples. The values are between 1e-8
+        and 1 (between 1e-12 and 1 for ``penalty="identity"``) for the subsample, and
+        smaller for all samples, because :math:`\lambda` is the same.
 
         With 0, the solver must be ``"eigen"``, which ``"auto"`` selects for up to
         10,000 samples, and :math:`S_w` must be nonsingular. The largest allowed value
@@ -310,15 +309,11 @@ class KernelDiscriminantAnalysis(
 
     The temperature does not change the predicted classes.
 
-    The selection uses predictions of the class indicators of held-out samples, by
-    kernel ridge regression. The squared errors that select ``regularization`` are those
-    of the indicators and of the predictions, both minus the weights of the classes, if
-    the latter are multiplied by the factor with the smallest error. The log-loss that
-    selects ``gamma`` is that of the softmax of the predictions, divided by the
-    temperature with the smallest log-loss. Standard errors are those of paired
-    differences between the samples or groups. If ``regularization`` is the smallest
-    candidate for the selected ``gamma`` but not for a larger value within one standard
-    error, that value is selected.
+    The leave-one-out log-loss that selects ``gamma`` is the log-loss of the softmax of
+    the predicted class indicators, divided by the temperature with the smallest
+    log-loss. Standard errors are those of paired differences between the samples or
+    groups. If ``regularization`` is the smallest candidate for the selected ``gamma``
+    but not for a larger value within one standard error, that value is selected.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
     dense samples, which reduces rounding errors for samples far from zero.
@@ -656,7 +651,6 @@ class KernelDiscriminantAnalysis(
         kept = _comparable_samples(part)
         codes, weights = part.codes[kept], part.weights[kept]
         groups = np.unique(part.groups[kept], return_inverse=True)[1]
-        samples = codes, weights, groups, data.class_weights
         indices, predictions, errors, same_means = [], [], [], []
         with one_blas_thread():
             for each in kernels:
@@ -670,14 +664,19 @@ class KernelDiscriminantAnalysis(
                         "use groups that share classes."
                     )
                 same_means.append(system.same_means)
-                residuals = system.held_out_residuals(values / ratio, part.groups)
-                of_values = [
-                    predicted_indicators(r[kept], codes, weights) for r in residuals
+                residuals = [
+                    of_value[kept]
+                    for of_value in system.held_out_residuals(
+                        values / ratio, part.groups
+                    )
                 ]
-                of_groups = np.array([rescaled_errors(p, *samples) for p in of_values])
+                of_samples = [np.square(of_value).sum(axis=1) for of_value in residuals]
+                of_groups = np.array([np.bincount(groups, e) for e in of_samples])
                 indices.append(largest_penalty(of_groups))
                 errors.extend(of_groups.sum(axis=1))
-                predictions.append(of_values[indices[-1]])
+                predictions.append(
+                    predicted_indicators(residuals[indices[-1]], codes, weights)
+                )
         posteriors = [log_posteriors(each, codes, weights) for each in predictions]
         shares = np.zeros((groups.max() + 1, len(data.class_weights)))
         np.add.at(shares, (groups, codes), weights)
@@ -697,7 +696,7 @@ class KernelDiscriminantAnalysis(
         }
         # Relative to the weights of the remaining samples of the classes, predictions
         # do not prefer large classes, nor the classes without held-out samples.
-        warn_if_at_chance(predictions[i] / remaining, codes, weights, len(gammas))
+        warn_if_at_chance(predictions[i] / remaining, codes, weights)
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
         _warn_of_ends("gamma", gammas, i, len(gammas) - 1)

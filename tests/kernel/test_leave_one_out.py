@@ -13,7 +13,6 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.svm import SVC
 
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._kernel import discriminant
@@ -138,22 +137,23 @@ def test_gamma_follows_the_units():
         assert scaled.gamma_ == pytest.approx(1000 * kda.gamma_)
 
 
-def test_classes_that_differ_in_variances():
-    """Without rescaled predictions, the largest penalty has the smallest error."""
-    for seed in range(2):
+def test_few_samples_of_many_classes():
+    """Errors of predictions times the best factor select too small penalties."""
+    for seed in (4, 5, 7):
         rng = np.random.default_rng(seed)
-        y = np.arange(2500) % 3
-        X = rng.normal(size=(2500, 20))
-        X[np.arange(2500), y] *= 0.4
-        fits = (each.fit(X[:1000], y[:1000]) for each in (KDA(), SVC()))
-        kda, svc = (each.score(X[1000:], y[1000:]) for each in fits)
-        assert kda > svc - 0.02
+        y = np.arange(1040) % 10
+        X = rng.normal(size=(10, 10))[y] + rng.normal(size=(1040, 10))
+        kda, lda = (
+            each.fit(X[:40], y[:40]).score(X[40:], y[40:])
+            for each in (KDA(), LinearDiscriminantAnalysis("lsqr", "auto"))
+        )
+        assert kda > lda - 0.03
 
 
 @pytest.mark.filterwarnings("error:The selected")
 def test_end_of_the_range_warns():
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((100, 10)), rng.integers(2, size=100)
+    X, y = rng.standard_normal((400, 40)), rng.integers(3, size=400)
     largest, chance = (
         "regularization, 1, is the largest",
         "not significantly better than chance",
@@ -164,8 +164,6 @@ def test_end_of_the_range_warns():
     with pytest.warns(UserWarning, match="largest of 6 cand.*StandardScaler"):
         KDA(regularization=1e-5).fit(X, y)
     KDA(gamma=0.1, regularization=1.0).fit(X, y)
-    # Separable classes.
-    KDA().fit(*make_blobs(400, 5, centers=4, cluster_std=0.3, random_state=0))
 
 
 def test_held_out_samples_are_compared_with_the_remaining_samples():
@@ -273,8 +271,8 @@ def test_groups_of_a_whole_class_select_nothing(wine):
     rest = np.arange(len(y)) % 20 + 3
     whole = KDA().fit(X, y, groups=np.where(y == 0, 0, rest))
     shared = KDA().fit(X, y, groups=rest)
+    assert abs(np.log(whole.gamma_ / shared.gamma_)) < np.log(4.1)
     assert whole.regularization_ == pytest.approx(shared.regularization_, rel=10)
-    assert whole.selection_results_["log_loss"].min() < 0.1
 
 
 # Calibration.
@@ -359,8 +357,7 @@ def test_few_distinct_rows(noise):
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(3000, 4)).astype(float)
     y = (rng.random(3000) < noise) ^ (X.sum(axis=1) > 2)
-    settings = {"gamma": 1 / 64, "regularization": 0.2}
-    raw, auto = (KDA(temperature=t, **settings).fit(X, y) for t in (1.0, "auto"))
+    raw, auto = (KDA(temperature=t).fit(X, y) for t in (1.0, "auto"))
     assert_array_equal(auto.predict(X), raw.predict(X))
     assert auto.score(X, y) > 0.99 - noise
     if noise:  # otherwise, held-out rows are harder than the rows of X
