@@ -181,7 +181,7 @@ class KernelDiscriminantAnalysis(
 
         ``"auto"`` selects, for each candidate of ``gamma``, the largest of 25 values
         whose squared leave-one-out error, of kernel ridge regression onto the class
-        indicators, is within one standard error or 0.2 % of the smallest error. The
+        indicators, is within one standard error or 1 % of the smallest error. The
         errors are computed on a subsample of about 500 samples, in which each class has
         at least two samples if it has two distinct samples. The values are between 1e-8
         and 1 (between 1e-12 and 1 for ``penalty="identity"``) for the subsample, and
@@ -664,12 +664,8 @@ class KernelDiscriminantAnalysis(
                         "use groups that share classes."
                     )
                 same_means.append(system.same_means)
-                residuals = [
-                    of_value[kept]
-                    for of_value in system.held_out_residuals(
-                        values / ratio, part.groups
-                    )
-                ]
+                residuals = system.held_out_residuals(values / ratio, part.groups)
+                residuals = [of_value[kept] for of_value in residuals]
                 of_samples = [np.square(of_value).sum(axis=1) for of_value in residuals]
                 of_groups = np.array([np.bincount(groups, e) for e in of_samples])
                 indices.append(largest_penalty(of_groups))
