@@ -189,13 +189,6 @@ def inverses(size, number):
     return log_dets.mean()
 
 
-def discriminant_of_bits():
-    rng = np.random.default_rng(0)
-    X = rng.integers(2, size=(3000, 4)).astype(float)
-    y = (rng.random(3000) < 0.2) ^ (X.sum(axis=1) > 2)
-    return KernelDiscriminantAnalysis().fit(X, y).score(X, y)
-
-
 def filters_of_mnist(sigma2=0.01, n_components=20):
     """Objective of filters of the statistics of MNIST."""
     sqfa = SQFA(n_components, regularization=sigma2, n_init=1, random_state=0)
@@ -307,7 +300,6 @@ CASES = [
     ("_region_covariance._DEPENDENT", [0, 1e-13, 1e-3], dependent_features),
     ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.05, 0.3], wrong_warnings),
     ("_kernel._kernels._CHECKED_ROWS", [20, 200, 900], wrong_warnings),
-    (KERNEL + "_LOST_ACCURACY", [0.0, 0.02, 1.0], discriminant_of_bits),
 ]
 
 

@@ -299,8 +299,10 @@ def class_shares(labels, weights, power=0):
     return shares / max(shares.sum(), np.finfo(float).tiny)
 
 
-def within_standard_error(scores, weights, n_errors=1):
+def within_standard_error(scores, weights, n_errors=1, tolerance=0):
     """The first candidate whose loss is within ``n_errors`` standard errors.
+
+    A loss up to ``tolerance`` times the magnitude of the best score is also allowed.
 
     The best candidate has the largest mean score. The loss of a candidate is the mean,
     over the samples, of the score of the best candidate minus the score of the
@@ -322,10 +324,11 @@ def within_standard_error(scores, weights, n_errors=1):
     """
     means = [round(float(weights @ score), 6) for score in scores]
     best = scores[int(np.argmax(means))]
+    least = tolerance * abs(max(means)) if tolerance else 0
     for number in np.flatnonzero(np.isfinite(means)):
         losses = best - scores[number]
         loss, error = float(weights @ losses), standard_error(losses, weights)
-        if round(loss, 6) <= round(n_errors * error, 6):
+        if round(loss, 6) <= round(max(n_errors * error, least), 6):
             return int(number)
     return 0
 

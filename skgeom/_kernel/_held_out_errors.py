@@ -19,14 +19,10 @@ from scipy.special import log_softmax
 from skgeom._held_out import fit_temperature, within_standard_error
 
 _EPS = np.finfo(np.float64).eps
-# Relative tolerance of leave-one-out errors. With a smaller tolerance, the selected
-# penalties are ten thousand times smaller and the accuracy is the same (images of
-# MNIST, `bench_kernel_discriminant.py auto`).
+# Relative tolerance of losses. With a smaller tolerance, the selected penalties are ten
+# thousand times smaller and the accuracy is the same (images of MNIST,
+# `bench_kernel_discriminant.py auto`).
 _PRECISION = 0.01
-# Largest decrease of the training accuracy by shrunk class means. Without a limit, the
-# accuracy on rows of four bits is 63.7 % instead of 79.5 %. With a limit of zero, the
-# accuracy is also 79.5 % (`bench_constants.py`).
-_LOST_ACCURACY = 0.02
 
 
 def spread_over_classes(codes, n_samples):
@@ -63,8 +59,10 @@ def whole_groups(rows, codes, groups):
     return np.flatnonzero(chosen)
 
 
-def classes_remain(codes, groups, weights, class_weights):
-    """Whether other samples of a class remain if the group of a sample is held out.
+def shares_of_classes(codes, groups, weights, class_weights):
+    """The part of the class of each sample that is held out with its group.
+
+    The part is 1 if no sample of the class remains.
 
     Parameters
     ----------
@@ -75,10 +73,11 @@ def classes_remain(codes, groups, weights, class_weights):
 
     Returns
     -------
-    ndarray of bool, of shape (n_samples,)
+    ndarray of shape (n_samples,)
     """
     _, pairs = np.unique(groups * len(class_weights) + codes, return_inverse=True)
-    return np.bincount(pairs, weights)[pairs] < (1 - 1e-9) * class_weights[codes]
+    shares = np.bincount(pairs, weights)[pairs] / class_weights[codes]
+    return np.where(shares < 1 - 1e-9, shares, 1)
 
 
 def complement_of(vectors, squares, shrinkage, root_weights):
@@ -123,35 +122,13 @@ def held_out_residuals(residuals, complement, groups):
     return held_out
 
 
-def largest_penalty(errors):
-    """Index of the largest penalty with nearly the smallest error.
-
-    The error of this penalty exceeds the smallest error by at most 1 %, or by at most
-    one standard error of the paired differences between the groups.
+def first_good_candidate(losses, groups, weights):
+    """The first candidate within one standard error, or 1 %, of the smallest mean loss.
 
     Parameters
     ----------
-    errors : ndarray of shape (n_penalties, n_groups)
-        Leave-one-out errors for ascending penalties, summed over each group.
-
-    Returns
-    -------
-    int
-    """
-    totals = errors.sum(axis=1)
-    best = totals.argmin()
-    standard_errors = np.sqrt(errors.shape[1]) * (errors - errors[best]).std(axis=1)
-    allowed = np.maximum(standard_errors, _PRECISION * totals[best])
-    return int(np.flatnonzero(totals - totals[best] <= allowed)[-1])
-
-
-def best_kernel(candidates, groups, weights):
-    """The first candidate whose log-loss is within one standard error of the smallest.
-
-    Parameters
-    ----------
-    candidates : sequence of ndarray of shape (n_samples,)
-        For each candidate, the log posteriors of the classes of the held-out samples.
+    losses : sequence of ndarray of shape (n_samples,)
+        The losses of the held-out samples for each candidate, in order of preference.
     groups, weights : ndarray of shape (n_samples,)
         Encoded groups of the samples, and weights that sum to one.
 
@@ -160,8 +137,8 @@ def best_kernel(candidates, groups, weights):
     int
     """
     totals = np.bincount(groups, weights)
-    means = [np.bincount(groups, weights * each) / totals for each in candidates]
-    return within_standard_error(means, totals)
+    scores = [-np.bincount(groups, weights * each) / totals for each in losses]
+    return within_standard_error(scores, totals, tolerance=_PRECISION)
 
 
 def predicted_indicators(residuals, codes, weights):
@@ -183,8 +160,8 @@ def predicted_indicators(residuals, codes, weights):
     return predicted
 
 
-def log_posteriors(predicted, codes, weights):
-    """Log posteriors of the classes of held-out samples, by predicted class indicators.
+def log_losses(predicted, codes, weights):
+    """Log-losses of held-out samples, by predicted class indicators.
 
     The probabilities are the softmax of the predictions divided by the temperature that
     minimizes the log-loss.
@@ -201,7 +178,7 @@ def log_posteriors(predicted, codes, weights):
     ndarray of shape (n_samples,)
     """
     temperature = fit_temperature(predicted, codes, weights)
-    return log_softmax(predicted / temperature, axis=1)[np.arange(len(codes)), codes]
+    return -log_softmax(predicted / temperature, axis=1)[np.arange(len(codes)), codes]
 
 
 def held_out_components(components, samples, complement, found, criterion):
@@ -239,34 +216,43 @@ def held_out_components(components, samples, complement, found, criterion):
     return components + (residuals - held_out) / roots
 
 
-def calibrate(components, held_out, codes, weights, means, priors):
-    r"""Estimate the decision means and the temperature on held-out samples.
+def calibrate(components, held_out, codes, weights, shares, means, priors):
+    r"""Estimate the parameters of the decisions on held-out samples.
 
     The discriminant functions overfit the training samples: the classes are further
     apart in the training samples than in new samples, especially small classes. The
-    decision means :math:`m_k` are the class means of the training samples, shrunk
-    towards zero. The shrinkage of a class is the mean change of its components when
-    samples are held out, in the direction of the class mean. With many samples, the
-    components hardly change, and the means are hardly shrunk.
+    decision means :math:`m_k` are the class means :math:`\mu_k` of the training
+    samples, shrunk towards zero:
 
-    The means are not shrunk if shrinkage reduces the training accuracy by more than 2
-    percentage points. This occurs if X has few distinct rows: a held-out row then
-    differs more from the other rows than a new sample would, and the priors would
-    outweigh the shrunk means.
+    .. math:: m_k = \frac{\mu_k}{1 + c h_k}, \quad
+       c = \frac{\sum_i w_i (1 - r_i)}{\sum_i w_i h_{y_i} r_i}, \quad
+       r_i = 1 + \frac{(z_i^\text{out} - z_i)^\top \mu_{y_i}}{\|\mu_{y_i}\|^2} .
 
-    The temperature T minimizes the weighted log-loss of the held-out samples with
+    The components of sample i are :math:`z_i`, and :math:`z_i^\text{out}` if the
+    sample is held out. Its weight is :math:`w_i`, and :math:`h_k` is the mean part of
+    class k that is held out with a sample of this class, which is 1 / n for n distinct
+    samples. The mean of n samples has a squared error of t / n, where t is the total
+    variance. In the direction of this mean, the mean of new samples is therefore
+    shorter by the factor 1 / (1 + c / n), where c is t over the squared length of the
+    expected mean. The number c is the same for all classes and solves
+    :math:`\sum_i w_i (1 + c h_{y_i}) r_i = \sum_i w_i`. If this c is negative, or if
+    the held-out components are on the wrong side of the center (the denominator of c is
+    negative), the means are not shrunk.
 
-    .. math:: \log p(k \mid z) = \big( z^\top m_k - \|m_k\|^2 / 2 + \log \pi_k \big) / T
-       + \text{const} .
-
-    T divides the whole score, so it does not change the predicted classes.
+    The variance v is the variance of the held-out components within the classes, in the
+    directions of the decision means. With these means and this variance, LDA has the
+    scores :math:`s_k = z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k`. The temperature T
+    minimizes the log-loss of the held-out samples with the posteriors
+    :math:`\text{softmax}(s / T)`.
 
     Parameters
     ----------
     components, held_out : ndarray of shape (n_samples, n_components)
         The components of some samples, as training samples and as held-out samples.
-    codes, weights : ndarray of shape (n_samples,)
-        Encoded labels and weights.
+    codes, weights, shares : ndarray of shape (n_samples,)
+        Encoded labels and weights, and the result of :func:`shares_of_classes`, which
+        is less than 1 for at least one sample. Samples with 1 determine only
+        :math:`h_k`, because no sample of their class remains.
     means : ndarray of shape (n_classes, n_components)
         The class means of the training samples.
     priors : ndarray of shape (n_classes,)
@@ -275,25 +261,24 @@ def calibrate(components, held_out, codes, weights, means, priors):
     Returns
     -------
     decision_means : ndarray of shape (n_classes, n_components)
-    temperature : float
+    decision_variance, temperature : float
     """
-    sums = np.bincount(codes, weights, minlength=len(priors))
     members = np.eye(len(priors))[codes] * weights[:, None]
-    sums = np.where(sums, sums, 1)
-    changes = members.T @ (held_out - components) / sums[:, None]
+    mean_shares = shares @ members / members.sum(axis=0)
+    members *= (shares < 1)[:, None]
+    sums = members.sum(axis=0)
+    members *= np.divide(priors, sums, out=np.zeros_like(sums), where=sums > 0)
+    weights = members.sum(axis=1)
     squares = np.square(means).sum(axis=1)
-    factors = 1 + (changes * means).sum(axis=1) / np.where(squares, squares, 1)
-    shrunk = np.clip(factors, 0, 1)[:, None] * means
-    weights = weights * (priors / sums)[codes]
-    errors_of_shrunk, errors = (
-        weights @ (_scores(components, m, priors).argmax(axis=1) != codes)
-        for m in (shrunk, means)
-    )
-    if errors_of_shrunk - errors <= _LOST_ACCURACY * weights.sum():
-        means = shrunk
-    return means, fit_temperature(_scores(held_out, means, priors), codes, weights)
-
-
-def _scores(components, means, priors):
-    """Logarithms of the class posteriors at temperature 1, up to a common term."""
-    return components @ means.T + np.log(priors) - np.square(means).sum(axis=1) / 2
+    changes = ((held_out - components) * means[codes]).sum(axis=1)
+    ratios = 1 + changes / np.where(squares, squares, 1)[codes]
+    lost, kept = weights @ (1 - ratios), weights @ (mean_shares[codes] * ratios)
+    if lost > 0 and kept > 0:
+        means = means * (kept / (kept + lost * mean_shares))[:, None]
+    own_means = (members.T @ held_out) / priors[:, None]
+    deviations = (held_out - own_means[codes]) @ means.T
+    scale = weights.sum() * np.square(means).sum()
+    variance = weights @ np.square(deviations).sum(axis=1) / scale if scale else 1.0
+    scores = held_out @ means.T - np.square(means).sum(axis=1) / 2
+    scores += variance * np.log(priors)
+    return means, float(variance), fit_temperature(scores, codes, weights)

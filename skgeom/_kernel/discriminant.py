@@ -18,13 +18,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._held_out import warn_if_at_chance
 from skgeom._kernel._held_out_errors import (
-    best_kernel,
     calibrate,
-    classes_remain,
+    first_good_candidate,
     held_out_components,
-    largest_penalty,
-    log_posteriors,
+    log_losses,
     predicted_indicators,
+    shares_of_classes,
     spread_over_classes,
     whole_groups,
 )
@@ -162,7 +161,7 @@ class KernelDiscriminantAnalysis(
         root of this value divided by ``n_features`` for "laplacian" and "chi2", whose
         exponents are proportional to the scale of X). ``"auto"`` selects ``"scale"``
         times 1/64, 1/16, 1/4, 1, 4 or 16: the smallest value whose leave-one-out
-        log-loss is within one standard error of the smallest log-loss (see Notes).
+        log-loss is within one standard error or 1 % of the smallest one (see Notes).
         With ``regularization=0``, ``"auto"`` is ``"scale"``. None is the default of the
         kernel, which is 1 for "chi2" and ``1 / n_features`` for all other kernels.
     degree : float, default=3
@@ -252,7 +251,10 @@ class KernelDiscriminantAnalysis(
         The class means used in predictions. If ``temperature`` is a number, they are
         equal to ``means_``. Otherwise they are ``means_`` shrunk towards zero, because
         the classes are usually closer together in held-out samples than in training
-        samples.
+        samples. Small classes are shrunk more: the factor for a class of n samples is
+        1 / (1 + c / n), with c estimated on held-out samples.
+    decision_variance_ : float
+        The variance v in the notes; 1 if ``temperature`` is a number.
     temperature_ : float
         The temperature T in the notes.
     regularization_ : float
@@ -305,15 +307,17 @@ class KernelDiscriminantAnalysis(
     temperature T and the priors :math:`\pi_k`, the logarithms of the class posteriors
     are, up to a common term,
 
-    .. math:: (z^\top m_k - \|m_k\|^2 / 2 + \log \pi_k) / T .
+    .. math:: (z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k) / T .
 
-    The temperature does not change the predicted classes.
+    The variance v of held-out samples within the classes, in the directions of the
+    decision means, replaces the variance in the denominator of the ratio, which is one
+    and includes the penalty. The temperature does not change the predicted classes.
 
     The leave-one-out log-loss that selects ``gamma`` is the log-loss of the softmax of
     the predicted class indicators, divided by the temperature with the smallest
     log-loss. Standard errors are those of paired differences between the samples or
     groups. If ``regularization`` is the smallest candidate for the selected ``gamma``
-    but not for a larger value within one standard error, that value is selected.
+    but not for a larger value within this range, the larger value is selected.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
     dense samples, which reduces rounding errors for samples far from zero.
@@ -650,6 +654,7 @@ class KernelDiscriminantAnalysis(
         part = data.part(data.selection, kernel.precomputed)
         kept = _comparable_samples(part)
         codes, weights = part.codes[kept], part.weights[kept]
+        weights = weights / weights.sum()
         groups = np.unique(part.groups[kept], return_inverse=True)[1]
         indices, predictions, errors, same_means = [], [], [], []
         with one_blas_thread():
@@ -666,29 +671,32 @@ class KernelDiscriminantAnalysis(
                 same_means.append(system.same_means)
                 residuals = system.held_out_residuals(values / ratio, part.groups)
                 residuals = [of_value[kept] for of_value in residuals]
-                of_samples = [np.square(of_value).sum(axis=1) for of_value in residuals]
-                of_groups = np.array([np.bincount(groups, e) for e in of_samples])
-                indices.append(largest_penalty(of_groups))
-                errors.extend(of_groups.sum(axis=1))
+                squares = [np.square(of_value).sum(axis=1) for of_value in residuals]
+                losses = np.array(squares) / part.weights[kept]
+                # The largest penalty is preferred.
+                rank = first_good_candidate(losses[::-1], groups, weights)
+                indices.append(len(values) - 1 - rank)
+                errors.extend(losses @ weights)
                 predictions.append(
-                    predicted_indicators(residuals[indices[-1]], codes, weights)
+                    predicted_indicators(
+                        residuals[indices[-1]], codes, part.weights[kept]
+                    )
                 )
-        posteriors = [log_posteriors(each, codes, weights) for each in predictions]
+        losses = [log_losses(each, codes, weights) for each in predictions]
         shares = np.zeros((groups.max() + 1, len(data.class_weights)))
-        np.add.at(shares, (groups, codes), weights)
+        np.add.at(shares, (groups, codes), part.weights[kept])
         remaining = data.class_weights - shares[groups]
-        weights = weights / weights.sum()
         # A kernel with equal class means has no discriminants. With the smallest
         # regularization, a better value may be outside of the range.
         order = np.lexsort([np.equal(indices, 0), same_means])
-        ordered = [posteriors[k] for k in order]
-        i = order[best_kernel(ordered, groups, weights)]
+        ordered = [losses[k] for k in order]
+        i = order[first_good_candidate(ordered, groups, weights)]
         j = indices[i]
         self.selection_results_ = {
             "gamma": np.repeat(gammas, len(values)) if kernel.uses_gamma else None,
             "regularization": np.tile(values, len(kernels)),
             "error": np.array(errors),
-            "log_loss": np.repeat(-np.array(posteriors) @ weights, len(values)),
+            "log_loss": np.repeat(np.array(losses) @ weights, len(values)),
         }
         # Relative to the weights of the remaining samples of the classes, predictions
         # do not prefer large classes, nor the classes without held-out samples.
@@ -792,11 +800,11 @@ class KernelDiscriminantAnalysis(
         # solvers are divided by its square root.
         power = 2 if self.penalty == "identity" else 1
         self.lambda_ = float(found.penalty) * data.total_weight**power
-        self.decision_means_ = self.means_
+        self.decision_means_, self.decision_variance_ = self.means_, 1.0
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
     def _calibrate(self, data, points, complement, found):
-        """Estimate ``temperature_`` and ``decision_means_`` on held-out samples."""
+        """Estimate the parameters of the decisions on held-out samples."""
         held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights
         codes, groups, weights = (column[held_out] for column in columns)
@@ -804,14 +812,15 @@ class KernelDiscriminantAnalysis(
         predicted = held_out_components(
             components, (codes, groups, weights), complement, found, self.criterion
         )
-        kept = classes_remain(codes, groups, weights, data.class_weights)
-        if not kept.any():
+        shares = shares_of_classes(codes, groups, weights, data.class_weights)
+        if (shares == 1).all():
             return
-        means, self.temperature_ = calibrate(
-            components[kept],
-            predicted[kept],
-            codes[kept],
-            data.sample_weight[held_out][kept],
+        means, self.decision_variance_, self.temperature_ = calibrate(
+            components,
+            predicted,
+            codes,
+            data.sample_weight[held_out],
+            shares,
             found.means,
             to_numpy(self.priors_),
         )
@@ -872,12 +881,13 @@ class KernelDiscriminantAnalysis(
 
     def _joint_log_likelihood(self, X):
         """Logarithms of the posteriors, up to a term that is common to all classes."""
-        # As in LDA: because of the scaling of the components, their within-class
-        # covariance (with the penalty) is the identity. |z|^2 is common to all classes.
+        # As in LDA: with the penalty, the within-class covariance of the components is
+        # the identity, and without it, nearly proportional. |z|^2 is a common term.
         Z, means = self._components(X), self.decision_means_
         xp = namespace(Z)
         scores = astype(Z, means.dtype) @ means.T - xp.sum(means**2, axis=1) / 2
-        return (scores + xp.log(self.priors_)) / self.temperature_
+        log_priors = self.decision_variance_ * xp.log(self.priors_)
+        return (scores + log_priors) / self.temperature_
 
     @property
     def _needs_library(self):
@@ -915,8 +925,9 @@ def _warn_of_ends(name, candidates, selected, *ends):
 
 def _comparable_samples(part):
     """Samples of the groups that can be held out without removing a whole class."""
-    remain = classes_remain(part.codes, part.groups, part.weights, part.class_weights)
-    return np.bincount(part.groups, ~remain)[part.groups] == 0
+    columns = part.codes, part.groups, part.weights, part.class_weights
+    whole = shares_of_classes(*columns) == 1
+    return np.bincount(part.groups, whole)[part.groups] == 0
 
 
 def _check_groups(groups, codes):

@@ -285,14 +285,25 @@ def test_temperature_minimizes_the_log_loss():
     trained = means[codes] + rng.standard_normal((180, 2))
     left_out = 0.8 * trained + 4 * rng.standard_normal((180, 2))
     weights, priors = rng.uniform(1, 2, 180), np.array([0.2, 0.3, 0.5])
-    found, temperature = calibrate(trained, left_out, codes, weights, means, priors)
-    m = means.copy()
+    shares = weights / np.bincount(codes, weights)[codes]
+    found, variance, temperature = calibrate(
+        trained, left_out, codes, weights, shares, means, priors
+    )
+    h, ratios = (np.array(3 * [0.0]) for _ in range(2))
     for k in range(3):
         own, w = codes == k, weights[codes == k]
+        h[k] = (w**2).sum() / w.sum() ** 2  # 1 / effective number of samples
         change = np.average((left_out - trained)[own], 0, w)
-        m[k] *= np.clip(1 + change @ m[k] / (m[k] @ m[k]), 0, 1)
+        ratios[k] = 1 + change @ means[k] / (means[k] @ means[k])
+    c = priors @ (1 - ratios) / (priors @ (h * ratios))
+    m = means / (1 + c * h)[:, None]
     assert_allclose(found, m)
-    scores = left_out @ m.T - (m**2).sum(axis=1) / 2 + np.log(priors)
+    within = sum(
+        p * np.cov(left_out[codes == k].T, aweights=weights[codes == k], ddof=0)
+        for k, p in enumerate(priors)
+    )
+    assert variance == pytest.approx(np.trace(m @ within @ m.T) / (m**2).sum())
+    scores = left_out @ m.T - (m**2).sum(axis=1) / 2 + variance * np.log(priors)
     weights = weights * (priors / np.bincount(codes, weights))[codes]
 
     def loss(log_temperature):
@@ -301,6 +312,19 @@ def test_temperature_minimizes_the_log_loss():
 
     best = minimize_scalar(loss, bounds=(-3, 6), method="bounded")
     assert temperature == pytest.approx(np.exp(best.x), rel=1e-3)
+
+
+def test_shrinkage_depends_on_the_size_of_a_class():
+    """Twice as many samples halve c / n in the factor 1 / (1 + c / n)."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, 3], [40, 40, 20, 20])
+    X = rng.standard_normal((4, 30))[y] + rng.standard_normal((120, 30))
+    kda = KDA().fit(X, y)
+    means, shrunk = kda.means_, kda.decision_means_
+    factors = (means * shrunk).sum(axis=1) / (means**2).sum(axis=1)
+    assert_allclose(shrunk, factors[:, None] * means)
+    assert_allclose(1 / factors[2:] - 1, 2 * (1 / factors[:2] - 1))
+    assert factors[2] < factors[0] < 0.99
 
 
 def test_agreement_with_lda_on_many_samples():
@@ -348,6 +372,33 @@ def test_rare_classes():
     kda = KDA().fit(np.concatenate([common, rare]), np.repeat([0, 1], [900, 3]))
     assert kda.predict(4 + 0.1 * rng.normal(size=(20, 3))).all()
     assert not kda.predict(common).any()
+
+
+def test_weak_signals_of_unequal_classes():
+    """The priors are not more important than in LDA, although the penalty is large."""
+    losses = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = rng.random(4300) < 0.3
+        X = rng.standard_normal((4300, 10))
+        X[y, 0] += 1
+        train, lda = slice(300), LinearDiscriminantAnalysis("lsqr", shrinkage="auto")
+        fits = [model.fit(X[train], y[train]) for model in (KDA(), lda)]
+        losses.append([log_loss(y[300:], fit.predict_proba(X[300:])) for fit in fits])
+    of_kda, of_lda = np.mean(losses, axis=0)
+    assert of_kda < of_lda + 0.002
+
+
+def test_few_samples_of_each_class():
+    """Twenty classes of two samples; one factor for each class yields 1.12."""
+    losses = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y, centers = np.arange(1040) % 20, rng.normal(size=(20, 10))
+        X = 1.3 * centers[y] + rng.normal(size=(1040, 10))
+        kda = KDA().fit(X[:40], y[:40])
+        losses.append(log_loss(y[40:], kda.predict_proba(X[40:])))
+    assert np.mean(losses) < 1
 
 
 @pytest.mark.filterwarnings("ignore:The predictions of held-out samples are not")
