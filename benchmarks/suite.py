@@ -188,7 +188,9 @@ def irrelevant_features(deviation, seed, n_train=1_500, n_test=3_000):
     X = rng.normal(size=(len(y), 40))
     X[:, 20:] *= deviation
     X[np.arange(len(y)), y] *= 0.4
-    name = f"irrelevant features, deviation {deviation}, {n_train:,} samples"
+    name = (
+        f"irrelevant features, deviation {deviation}, {n_train:,} samples, seed {seed}"
+    )
     return once(name, X[:n_train], y[:n_train], X[n_train:], y[n_train:])
 
 
