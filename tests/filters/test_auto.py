@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.discriminant_analysis import (
@@ -12,6 +13,7 @@ from sklearn.discriminant_analysis import (
 
 from benchmarks.suite import factors, irrelevant_features, small_class
 from skgeom import RSLVQ, SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom._filters import _auto
 from skgeom._filters._auto import class_intensities
 
 
@@ -283,6 +285,22 @@ def test_data_without_variance():
     with pytest.warns(UserWarning, match="All class distances are zero"):
         sqfa = SQFA(1).fit(np.zeros((20, 3)), np.repeat([0, 1], 10))
     assert (sqfa.regularization_, sqfa.objective_) == (1, 0)
+
+
+def test_discriminants_of_the_samples_that_are_not_held_out(rng):
+    """They are optimized with the leading principal axes if there are more axes."""
+    y, weights = np.arange(90) % 3, rng.integers(1, 4, 90).astype(float)
+    X = rng.normal(size=(90, 8)) * np.arange(1, 9) + rng.normal(size=(3, 8))[y]
+    statistics = ClassStatistics.from_data(X, y, sample_weight=weights)
+    within, out = statistics.pooled_covariances()[0], np.arange(90) % 5 == 0
+    found = _auto._training_discriminants(statistics, within, X, y, weights * out, 2)
+    kept = weights * ~out
+    means = np.array([np.average(X, 0, kept * (y == k)) for k in range(3)])
+    deviations = X - means[y]
+    scatter = (kept * deviations.T) @ deviations / kept.sum()
+    ridge = within.trace() / (2 * statistics.counts.mean()) * np.eye(8)
+    expected = np.linalg.solve(scatter + ridge, (means - means.mean(axis=0)).T)[:, :2]
+    assert np.sin(subspace_angles(found, expected)).max() < 0.01
 
 
 @pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])
