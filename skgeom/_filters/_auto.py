@@ -210,8 +210,10 @@ def folds_of_samples(
         folds.append(Fold(training, *parts, _noise_of_features(noise, basis)))
     if not any(map(_varies, folds)):
         return [], statistics.counts, []
+    # The basis of the last fold contains its discriminants, along which the variance can
+    # be far below the variance along the leading principal axes.
     counts = statistics.counts
-    return folds, counts, _regularizations(coordinates.basis, within, counts)
+    return folds, counts, _regularizations(basis, within, counts)
 
 
 def _noise_of_features(noise, basis):
@@ -543,7 +545,10 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     centered = np.sqrt(out)[:, None] * (points - (means + offsets)[labels])
     scatter = counts.sum() * within - centered.T @ centered
     scatter -= (offsets.T * (n_out * counts / remaining)) @ offsets
+    # With more samples than features, discriminants need less ridge, and the ridge is
+    # large if irrelevant features have a large variance.
     noise = sampling_noise(within, within, counts)
+    noise *= min(len(within) / counts.sum(), 1) ** 2
     means = means - offsets * (n_out / remaining)[:, None]
     means -= means.mean(axis=0)
     scatter = scatter / remaining.sum() + noise * np.eye(len(scatter))

@@ -289,14 +289,13 @@ def test_temperature_minimizes_the_log_loss():
     found, variance, temperature = calibrate(
         trained, left_out, codes, weights, shares, means, priors
     )
-    h, ratios = (np.array(3 * [0.0]) for _ in range(2))
+    h, ratios = np.empty((2, 3))
     for k in range(3):
         own, w = codes == k, weights[codes == k]
         h[k] = (w**2).sum() / w.sum() ** 2  # 1 / effective number of samples
         change = np.average((left_out - trained)[own], 0, w)
         ratios[k] = 1 + change @ means[k] / (means[k] @ means[k])
-    c = priors @ (1 - ratios) / (priors @ (h * ratios))
-    m = means / (1 + c * h)[:, None]
+    m = means / (1 + h * (priors @ (1 - ratios)) / (priors @ (h * ratios)))[:, None]
     assert_allclose(found, m)
     within = sum(
         p * np.cov(left_out[codes == k].T, aweights=weights[codes == k], ddof=0)
@@ -380,8 +379,7 @@ def test_weak_signals_of_unequal_classes():
     for seed in range(8):
         rng = np.random.default_rng(seed)
         y = rng.random(4300) < 0.3
-        X = rng.standard_normal((4300, 10))
-        X[y, 0] += 1
+        X = rng.standard_normal((4300, 10)) + np.outer(y, np.eye(10)[0])
         train, lda = slice(300), LinearDiscriminantAnalysis("lsqr", shrinkage="auto")
         fits = [model.fit(X[train], y[train]) for model in (KDA(), lda)]
         losses.append([log_loss(y[300:], fit.predict_proba(X[300:])) for fit in fits])
