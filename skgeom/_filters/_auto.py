@@ -210,7 +210,7 @@ def folds_of_samples(
         folds.append(Fold(training, *parts, _noise_of_features(noise, basis)))
     if not any(map(_varies, folds)):
         return [], statistics.counts, []
-    # The basis of the last fold contains its discriminants, along which the variance can
+    # The basis of the last fold contains its discriminants. The variance along them can
     # be far below the variance along the leading principal axes.
     counts = statistics.counts
     return folds, counts, _regularizations(basis, within, counts)

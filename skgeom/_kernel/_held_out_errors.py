@@ -23,6 +23,9 @@ _EPS = np.finfo(np.float64).eps
 # thousand times smaller and the accuracy is the same (images of MNIST,
 # `bench_kernel_discriminant.py auto`).
 _PRECISION = 0.01
+# A factor that changes the order of the scores, in spite of rounding, but hardly the
+# scores.
+_LEAST_KEPT = 1e-8
 
 
 def spread_over_classes(codes, n_samples):
@@ -225,22 +228,24 @@ def calibrate(components, held_out, codes, weights, shares, means, priors):
     samples, shrunk towards zero:
 
     .. math:: m_k = \frac{\mu_k}{1 + c h_k}, \quad
-       c = \frac{\sum_i w_i (1 - r_i)}{\sum_i w_i h_{y_i} r_i}, \quad
-       r_i = 1 + \frac{(z_i^\text{out} - z_i)^\top \mu_{y_i}}{\|\mu_{y_i}\|^2} .
+       c = \frac{\sum_i w_i (z_i - z_i^\text{out})^\top \mu_{y_i}}
+       {\sum_i w_i h_{y_i} \mu_{y_i}^\top z_i^\text{out}} .
 
     The components of sample i are :math:`z_i`, and :math:`z_i^\text{out}` if the
-    sample is held out. Its weight is :math:`w_i`, and :math:`h_k` is the mean part of
-    class k that is held out with a sample of this class, which is 1 / n for n distinct
-    samples. The mean of n samples has a squared error of t / n, where t is the total
-    variance. In the direction of this mean, the mean of new samples is therefore
+    sample is held out. The sum of the weights :math:`w_i` of class k is the prior
+    :math:`\pi_k`, and :math:`h_k` is the mean part of class k that is held out with a
+    sample of this class, which is 1 / n for n distinct samples. If the mean of n
+    samples has a squared error of t / n, the mean of new samples in its direction is
     shorter by the factor 1 / (1 + c / n), where c is t over the squared length of the
-    expected mean. The number c is the same for all classes and solves
-    :math:`\sum_i w_i (1 + c h_{y_i}) r_i = \sum_i w_i`. If this c is negative, or if
-    the held-out components are on the wrong side of the center (the denominator of c is
-    negative), the means are not shrunk.
+    expected mean. One c is used for all classes, because separate ones would vary too
+    much. It solves :math:`\sum_i w_i (1 + c h_{y_i}) \mu_{y_i}^\top z_i^\text{out}
+    = \sum_i w_i \mu_{y_i}^\top z_i`. If it is negative, the means are not shrunk. If
+    the denominator of c is negative, the factors are nearly zero, so the posteriors are
+    the priors.
 
     The variance v is the variance of the held-out components within the classes, in the
-    directions of the decision means. With these means and this variance, LDA has the
+    directions of the decision means, but at most 1, because a larger variance is due to
+    overfitting, for which T accounts. With these means and this variance, LDA has the
     scores :math:`s_k = z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k`. The temperature T
     minimizes the log-loss of the held-out samples with the posteriors
     :math:`\text{softmax}(s / T)`.
@@ -269,16 +274,18 @@ def calibrate(components, held_out, codes, weights, shares, means, priors):
     sums = members.sum(axis=0)
     members *= np.divide(priors, sums, out=np.zeros_like(sums), where=sums > 0)
     weights = members.sum(axis=1)
-    squares = np.square(means).sum(axis=1)
-    changes = ((held_out - components) * means[codes]).sum(axis=1)
-    ratios = 1 + changes / np.where(squares, squares, 1)[codes]
-    lost, kept = weights @ (1 - ratios), weights @ (mean_shares[codes] * ratios)
-    if lost > 0 and kept > 0:
+    in_training, kept = (
+        weights * (z * means[codes]).sum(axis=1) for z in (components, held_out)
+    )
+    lost, kept = (in_training - kept).sum(), kept @ mean_shares[codes]
+    if lost > 0:
+        kept = max(kept, _LEAST_KEPT * lost)
         means = means * (kept / (kept + lost * mean_shares))[:, None]
     own_means = (members.T @ held_out) / priors[:, None]
     deviations = (held_out - own_means[codes]) @ means.T
     scale = weights.sum() * np.square(means).sum()
     variance = weights @ np.square(deviations).sum(axis=1) / scale if scale else 1.0
+    variance = min(float(variance), 1.0)
     scores = held_out @ means.T - np.square(means).sum(axis=1) / 2
     scores += variance * np.log(priors)
-    return means, float(variance), fit_temperature(scores, codes, weights)
+    return means, variance, fit_temperature(scores, codes, weights)

@@ -254,7 +254,8 @@ class KernelDiscriminantAnalysis(
         samples. Small classes are shrunk more: the factor for a class of n samples is
         1 / (1 + c / n), with c estimated on held-out samples.
     decision_variance_ : float
-        The variance v in the notes; 1 if ``temperature`` is a number.
+        The variance v in the notes; 1 if ``temperature`` is a number or if no sample
+        can be held out.
     temperature_ : float
         The temperature T in the notes.
     regularization_ : float
@@ -262,7 +263,7 @@ class KernelDiscriminantAnalysis(
     selection_results_ : dict or None
         Arrays with one entry for each candidate of the selection: ``"gamma"`` (None if
         the kernel has no ``gamma``); ``"regularization"``; ``"error"``, the weighted
-        sum of the squared leave-one-out errors; and ``"log_loss"``, the leave-one-out
+        mean of the squared leave-one-out errors; and ``"log_loss"``, the leave-one-out
         log-loss of the candidate of ``gamma`` with its selected ``regularization``.
         None if nothing was selected.
     lambda_ : float
@@ -311,7 +312,8 @@ class KernelDiscriminantAnalysis(
 
     The variance v of held-out samples within the classes, in the directions of the
     decision means, replaces the variance in the denominator of the ratio, which is one
-    and includes the penalty. The temperature does not change the predicted classes.
+    and includes the penalty. It is at most one. The temperature does not change the
+    predicted classes.
 
     The leave-one-out log-loss that selects ``gamma`` is the log-loss of the softmax of
     the predicted class indicators, divided by the temperature with the smallest
@@ -813,6 +815,8 @@ class KernelDiscriminantAnalysis(
             components, (codes, groups, weights), complement, found, self.criterion
         )
         shares = shares_of_classes(codes, groups, weights, data.class_weights)
+        # Without regularization, a sample may determine its own prediction.
+        shares = np.where(complement[0] > 1e-8, shares, 1)
         if (shares == 1).all():
             return
         means, self.decision_variance_, self.temperature_ = calibrate(

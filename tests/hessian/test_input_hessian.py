@@ -211,7 +211,8 @@ def test_kernel_discriminants_by_torch(data, curvature, assert_close):
     torch = pytest.importorskip("torch")
     X, y = data
     X = X + 100  # far from the origin
-    model = KernelDiscriminantAnalysis(gamma=0.05).fit(X, y)
+    model = KernelDiscriminantAnalysis(gamma=0.05, class_weight={0: 5}).fit(X, y)
+    log_priors = model.decision_variance_ * torch.log(torch.tensor(model.priors_))
 
     class Module(torch.nn.Module):
         def __init__(self):
@@ -223,7 +224,7 @@ def test_kernel_discriminants_by_torch(data, curvature, assert_close):
             squared = ((samples[:, None] - self.X_fit_) ** 2).sum(dim=2)
             Z = torch.exp(-0.05 * squared) @ self.dual_coef_ - self.offset_
             distances = ((Z[:, None] - self.decision_means_) ** 2).sum(dim=2)
-            return -distances / 2 / model.temperature_  # with equal priors
+            return (log_priors - distances / 2) / model.temperature_
 
     H = input_hessian(model, X, y, curvature=curvature)
     expected = input_hessian(Module(), X, y, curvature=curvature)
