@@ -23,9 +23,6 @@ _EPS = np.finfo(np.float64).eps
 # thousand times smaller and the accuracy is the same (images of MNIST,
 # `bench_kernel_discriminant.py auto`).
 _PRECISION = 0.01
-# A factor that changes the order of the scores, in spite of rounding, but hardly the
-# scores.
-_LEAST_KEPT = 1e-8
 
 
 def spread_over_classes(codes, n_samples):
@@ -239,9 +236,9 @@ def calibrate(components, held_out, codes, weights, shares, means, priors):
     shorter by the factor 1 / (1 + c / n), where c is t over the squared length of the
     expected mean. One c is used for all classes, because separate ones would vary too
     much. It solves :math:`\sum_i w_i (1 + c h_{y_i}) \mu_{y_i}^\top z_i^\text{out}
-    = \sum_i w_i \mu_{y_i}^\top z_i`. If it is negative, the means are not shrunk. If
-    the denominator of c is negative, the factors are nearly zero, so the posteriors are
-    the priors.
+    = \sum_i w_i \mu_{y_i}^\top z_i`. If c is negative, the means are not shrunk. The
+    denominator of c can be negative if the classes hardly differ, because without a
+    sample, the mean of its class moves away from this sample.
 
     The variance v is the variance of the held-out components within the classes, in the
     directions of the decision means, but at most 1, because a larger variance is due to
@@ -278,8 +275,7 @@ def calibrate(components, held_out, codes, weights, shares, means, priors):
         weights * (z * means[codes]).sum(axis=1) for z in (components, held_out)
     )
     lost, kept = (in_training - kept).sum(), kept @ mean_shares[codes]
-    if lost > 0:
-        kept = max(kept, _LEAST_KEPT * lost)
+    if lost > 0 and kept > 0:
         means = means * (kept / (kept + lost * mean_shares))[:, None]
     own_means = (members.T @ held_out) / priors[:, None]
     deviations = (held_out - own_means[codes]) @ means.T
