@@ -254,7 +254,7 @@ def wrong_warnings():
     return np.sum(necessary > warns) + 0.01 * np.sum(warns > necessary)
 
 
-AUTO, KERNEL = "_filters._auto.", "_kernel._held_out_errors."
+AUTO = "_filters._auto."
 TRAINING = "_prototypes._training."
 WEIGHTS = [np.logspace(top, -4, 3 * (top + 4) + 1) for top in (-1, 0)]
 SMALL, KARCHER = "geometry._small_matrices.", "geometry._affine_invariant."
