@@ -302,8 +302,6 @@ def class_shares(labels, weights, power=0):
 def within_standard_error(scores, weights, n_errors=1, tolerance=0):
     """The first candidate whose loss is within ``n_errors`` standard errors.
 
-    A loss up to ``tolerance`` times the magnitude of the best score is also allowed.
-
     The best candidate has the largest mean score. The loss of a candidate is the mean,
     over the samples, of the score of the best candidate minus the score of the
     candidate. Means are rounded to six decimal places, so the result does not depend on
@@ -316,6 +314,10 @@ def within_standard_error(scores, weights, n_errors=1, tolerance=0):
         samples. A score may be -inf.
     weights : ndarray of shape (n_samples,)
         Weights of the samples, which sum to one.
+    n_errors : float, default=1
+        Number of standard errors.
+    tolerance : float, default=0
+        A loss of up to this fraction of the best mean score is also allowed.
 
     Returns
     -------
@@ -324,11 +326,11 @@ def within_standard_error(scores, weights, n_errors=1, tolerance=0):
     """
     means = [round(float(weights @ score), 6) for score in scores]
     best = scores[int(np.argmax(means))]
-    least = tolerance * abs(max(means)) if tolerance else 0
+    allowed = tolerance * abs(max(means)) if tolerance else 0  # the mean may be -inf
     for number in np.flatnonzero(np.isfinite(means)):
         losses = best - scores[number]
         loss, error = float(weights @ losses), standard_error(losses, weights)
-        if round(loss, 6) <= round(max(n_errors * error, least), 6):
+        if round(loss, 6) <= round(max(n_errors * error, allowed), 6):
             return int(number)
     return 0
 

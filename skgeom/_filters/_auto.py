@@ -545,8 +545,8 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     centered = np.sqrt(out)[:, None] * (points - (means + offsets)[labels])
     scatter = counts.sum() * within - centered.T @ centered
     scatter -= (offsets.T * (n_out * counts / remaining)) @ offsets
-    # With more samples than features, discriminants need less ridge, and the ridge is
-    # large if irrelevant features have a large variance.
+    # The more samples per feature, the smaller is the ridge. Otherwise, irrelevant
+    # features of large variance would hide small features that separate the classes.
     noise = sampling_noise(within, within, counts)
     noise *= min(len(within) / counts.sum(), 1) ** 2
     means = means - offsets * (n_out / remaining)[:, None]

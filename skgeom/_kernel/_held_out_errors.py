@@ -19,9 +19,9 @@ from scipy.special import log_softmax
 from skgeom._held_out import fit_temperature, within_standard_error
 
 _EPS = np.finfo(np.float64).eps
-# Relative tolerance of losses. With a smaller tolerance, the selected penalties are ten
-# thousand times smaller and the accuracy is the same (images of MNIST,
-# `bench_kernel_discriminant.py auto`).
+# Relative tolerance of the losses of penalties and of gamma. With a smaller tolerance,
+# the selected penalties are ten thousand times smaller and the accuracy is the same
+# (images of MNIST, `bench_kernel_discriminant.py auto`).
 _PRECISION = 0.01
 
 

@@ -655,8 +655,8 @@ class KernelDiscriminantAnalysis(
             return kernels[0], float(values[0])
         part = data.part(data.selection, kernel.precomputed)
         kept = _comparable_samples(part)
-        codes, weights = part.codes[kept], part.weights[kept]
-        weights = weights / weights.sum()
+        codes, training_weights = part.codes[kept], part.weights[kept]
+        weights = training_weights / training_weights.sum()
         groups = np.unique(part.groups[kept], return_inverse=True)[1]
         indices, predictions, errors, same_means = [], [], [], []
         with one_blas_thread():
@@ -674,19 +674,18 @@ class KernelDiscriminantAnalysis(
                 residuals = system.held_out_residuals(values / ratio, part.groups)
                 residuals = [of_value[kept] for of_value in residuals]
                 squares = [np.square(of_value).sum(axis=1) for of_value in residuals]
-                losses = np.array(squares) / part.weights[kept]
+                losses = np.array(squares) / training_weights
                 # The largest penalty is preferred.
                 rank = first_good_candidate(losses[::-1], groups, weights)
                 indices.append(len(values) - 1 - rank)
                 errors.extend(losses @ weights)
+                selected = residuals[indices[-1]]
                 predictions.append(
-                    predicted_indicators(
-                        residuals[indices[-1]], codes, part.weights[kept]
-                    )
+                    predicted_indicators(selected, codes, training_weights)
                 )
         losses = [log_losses(each, codes, weights) for each in predictions]
         shares = np.zeros((groups.max() + 1, len(data.class_weights)))
-        np.add.at(shares, (groups, codes), part.weights[kept])
+        np.add.at(shares, (groups, codes), training_weights)
         remaining = data.class_weights - shares[groups]
         # A kernel with equal class means has no discriminants. With the smallest
         # regularization, a better value may be outside of the range.
@@ -815,7 +814,8 @@ class KernelDiscriminantAnalysis(
             components, (codes, groups, weights), complement, found, self.criterion
         )
         shares = shares_of_classes(codes, groups, weights, data.class_weights)
-        # Without regularization, a sample may determine its own prediction.
+        # If a sample determines its own prediction, which is possible without
+        # regularization, its held-out components are rounding errors.
         shares = np.where(complement[0] > 1e-8, shares, 1)
         if (shares == 1).all():
             return
@@ -885,8 +885,8 @@ class KernelDiscriminantAnalysis(
 
     def _joint_log_likelihood(self, X):
         """Logarithms of the posteriors, up to a term that is common to all classes."""
-        # As in LDA: with the penalty, the within-class covariance of the components is
-        # the identity, and without it, nearly proportional. |z|^2 is a common term.
+        # LDA with a within-class covariance in proportion to the identity matrix. |z|^2
+        # is common to all classes.
         Z, means = self._components(X), self.decision_means_
         xp = namespace(Z)
         scores = astype(Z, means.dtype) @ means.T - xp.sum(means**2, axis=1) / 2
