@@ -355,7 +355,8 @@ def warn_if_at_chance(scores, codes, weights):
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
             f"{error:.3f}), and that of guesses is {chance:.3f}. Scale or select "
-            "features, or use more samples, more prototypes, or another classifier.",
+            "features, use more samples, filters or prototypes or a smaller "
+            "regularization, or use another classifier.",
             UserWarning,
         )
 

@@ -27,6 +27,7 @@ from skgeom._held_out import (
     remaining_weights,
     standard_error,
     training_statistics,
+    warn_if_at_chance,
     within_standard_error,
 )
 from skgeom._statistics import ClassStatistics, with_noise
@@ -60,18 +61,17 @@ class Selection:
     """Selected shrinkage and sigma^2, the selection rule and all scores.
 
     ``shrinkage`` is None if it was not selected on held-out samples, and ``scores`` is
-    None without held-out samples. ``best`` is the largest mean log posterior with equal
-    weights of the classes, and ``error`` is its standard error. ``intensities`` are the
-    shrinkage intensities of the classes.
+    None without held-out samples. ``intensities`` are the shrinkage intensities of the
+    classes. ``held_out`` are the log posteriors of the classes for the held-out samples
+    with the selected values, the labels of these samples, and their weights.
     """
 
     shrinkage: float | None
     regularization: float
     rule: str
     scores: dict | None = None
-    best: float = 0.0
-    error: float = 0.0
     intensities: np.ndarray | None = None
+    held_out: tuple | None = None
 
 
 def check_regularization(sigma2, statistics):
@@ -299,8 +299,9 @@ def select(
     Selection
     """
     shrinkages = _shrinkages(folds) if shrinks else [None]
+    labels = np.concatenate([fold.labels for fold in folds])
     shares = np.concatenate([fold.shares for fold in folds])
-    posteriors, scores, filters = {}, {}, {}
+    of_classes, posteriors, scores, filters = {}, {}, {}, {}
 
     def follow(path, best, starts=None):
         """Score candidates until a score is below the best one by a standard error.
@@ -312,13 +313,14 @@ def select(
         for candidate in path:
             of_folds, filters[candidate] = [], []
             for fold, start in zip(folds, starts or found, strict=True):
-                posterior, own = _held_out(
+                of_fold, own = _held_out(
                     fold, objective_of, candidate, n_components, constraint, start
                 )
-                of_folds.append(posterior)
+                of_folds.append(of_fold)
                 filters[candidate].append(own)
             found = filters[candidate]
-            posteriors[candidate] = np.concatenate(of_folds)
+            of_classes[candidate] = of_all = np.concatenate(of_folds)
+            posteriors[candidate] = of_all[np.arange(len(labels)), labels]
             scores[candidate] = score = shares @ posteriors[candidate]
             message = "shrinkage {}, regularization {:.4g}: {:.6f}"
             message = message.format(*candidate, score)
@@ -341,33 +343,22 @@ def select(
     if shrinks:
         n_dimensions = folds[0].held_out.shape[1]
         intensities = class_intensities(chosen[0], counts, n_dimensions)
-    return _selection(chosen, intensities, posteriors, shares, folds)
-
-
-def _selection(chosen, intensities, posteriors, shares, folds):
-    shrinkages, regularizations = zip(*posteriors, strict=True)
-    scores = {
-        "shrinkage": np.array(shrinkages, dtype=float),  # None becomes NaN
-        "regularization": np.array(regularizations),
-        "mean_log_posterior": np.array([shares @ p for p in posteriors.values()]),
-    }
     current_progress().end_stage()
-    # With any weights but equal ones, the same probabilities for all samples could have
-    # a larger mean than equal probabilities.
-    labels = np.concatenate([fold.labels for fold in folds])
-    equal = class_shares(labels, shares)
-    best = max(posteriors.values(), key=lambda values: equal @ values)
-    error = standard_error(best, equal) if np.isfinite(best).all() else np.nan
-    rule = "held-out log posterior"
-    return Selection(*chosen, rule, scores, float(equal @ best), error, intensities)
+    tried = np.array(list(scores), dtype=float)  # None becomes NaN
+    results = {
+        "shrinkage": tried[:, 0],
+        "regularization": tried[:, 1],
+        "mean_log_posterior": np.array(list(scores.values())),
+    }
+    held_out, rule = (of_classes[chosen], labels, shares), "held-out log posterior"
+    return Selection(*chosen, rule, results, intensities, held_out)
 
 
-def warn_if_uninformative(selection, n_classes):
-    """Warn unless the best score exceeds chance level by more than a standard error."""
-    if selection.scores is None:
+def warn_if_not_separated(selection):
+    """Warn unless held-out samples were classified better than by chance."""
+    if selection.held_out is None:
         return
-    best = selection.best
-    if best == -np.inf:
+    if np.isneginf(selection.held_out[0]).any():
         warn_user(
             "The class covariances of the training folds are singular for all "
             "candidates of shrinkage and regularization, so no held-out sample was "
@@ -376,17 +367,8 @@ def warn_if_uninformative(selection, n_classes):
             "Increase regularization, or use 'auto'.",
             UserWarning,
         )
-    elif best - selection.error <= -np.log(n_classes):
-        warn_user(
-            "The filters do not separate held-out samples: their mean log posterior is "
-            f"at most {best:.4f} (standard error {selection.error:.4f}), compared with "
-            f"{-np.log(n_classes):.4f} for equal probabilities. The classes may not "
-            "differ, n_components may be too small, the features may be too many for "
-            "the number of samples, or features of large variance may not separate the "
-            "classes. Increase n_components, use StandardScaler, select features, or "
-            "set regularization=0 with more samples than features.",
-            UserWarning,
-        )
+    else:
+        warn_if_at_chance(*selection.held_out)
 
 
 def warn_if_unscaled_filters(total, space):
@@ -402,7 +384,7 @@ def warn_if_unscaled_filters(total, space):
 
 
 def _held_out(fold, objective_of, candidate, n_components, constraint, start):
-    """Log posteriors of the held-out samples, and the filters.
+    """Log posteriors of the classes for the held-out samples, and the filters.
 
     The log posteriors are -inf if the class covariances are singular.
     """
@@ -437,7 +419,7 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         filters = manifold.filters_of(result.point)
         return _log_posteriors(statistics, sigma2, filters, fold), filters
     except (StartError, np.linalg.LinAlgError):  # singular covariances
-        return np.full(len(fold.labels), -np.inf), start
+        return np.full((len(fold.labels), len(statistics.classes)), -np.inf), start
 
 
 def discriminant_directions(means, covariances, sigma2, n_components):
@@ -462,14 +444,14 @@ def discriminant_directions(means, covariances, sigma2, n_components):
 
 
 def _log_posteriors(statistics, sigma2, filters, fold):
-    """Log posteriors of the correct classes, for equal prior probabilities."""
+    """Log posteriors of the classes, for equal prior probabilities."""
     covariances = filters.T @ statistics.covariances @ filters
     factors = np.linalg.cholesky(covariances + sigma2 * np.eye(filters.shape[1]))
     offsets = fold.held_out @ filters - (statistics.means @ filters)[:, None]
     whitened = np.linalg.solve(factors, offsets.mT)
     joint = -np.square(whitened).sum(axis=1) / 2
     joint -= np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)[:, None]
-    return joint[fold.labels, np.arange(len(fold.labels))] - logsumexp(joint, axis=0)
+    return (joint - logsumexp(joint, axis=0)).T
 
 
 def _most_regularized(candidates, posteriors, shares):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._filters._auto import warn_if_uninformative, warn_if_unscaled_filters
+from skgeom._filters._auto import warn_if_not_separated, warn_if_unscaled_filters
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import optimize_filters
 from skgeom._filters.sqfa import SQFA
@@ -259,7 +259,7 @@ class AMAGauss(BaseFilters):
         current_progress().start(space.X, data.y)
         selection = self._select(data.statistics, *self._folds(data))
         self._store_selection(selection, space.X)
-        warn_if_uninformative(selection, len(data.statistics.classes))
+        warn_if_not_separated(selection)
         statistics = self._shrunk_with_noise(data.statistics, selection, space)
         sigma2, counts = selection.regularization, statistics.counts
         priors = check_priors(self.priors, counts)

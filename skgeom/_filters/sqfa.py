@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from skgeom._filters._auto import (
     folds_of_summaries,
-    warn_if_uninformative,
+    warn_if_not_separated,
     warn_if_unscaled_filters,
 )
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
@@ -500,7 +500,7 @@ class SQFA(BaseFilters):
         else:
             if selection.shrinkage is None and classes is objective.classes:
                 _warn_of_few_samples(statistics, classes.covariances)
-            warn_if_uninformative(selection, len(statistics.classes))
+            warn_if_not_separated(selection)
             if self._sigma2 == "auto":
                 warn_if_unscaled_filters(
                     on_cpu(statistics.pooled_covariances()[1]), space

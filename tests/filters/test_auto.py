@@ -59,7 +59,7 @@ def test_many_irrelevant_features_of_large_variance(n_features, deviation, rng):
     assert accuracy(sqfa, X[:2000], y[:2000], X[2000:], y[2000:]) > 0.9
 
 
-@pytest.mark.filterwarnings("ignore:The filters do not separate")
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 @pytest.mark.parametrize("seed", first_ones(range(5), 1))
 def test_one_small_class(seed):
     """Its eight samples neither decide the regularization nor remain singular."""
@@ -116,8 +116,16 @@ def test_gaussians_have_little_regularization(rng):
 @pytest.mark.parametrize("sizes, n_features", [([20, 20], 300), ([500, 8], 10)])
 def test_features_without_structure_are_a_warning(sizes, n_features, rng):
     X, y = rng.normal(size=(sum(sizes), n_features)), np.repeat([0, 1], sizes)
-    with pytest.warns(UserWarning, match="do not separate held-out samples"):
+    with pytest.warns(UserWarning, match="not significantly better than chance"):
         SQFA(2, random_state=0).fit(X, y)
+
+
+def test_overconfident_posteriors_are_no_warning(rng):
+    """Without regularization, the mean log posterior can be below that of guesses."""
+    y = np.repeat([0, 1, 2], 200)
+    X = np.where(np.arange(300) < 20, 1, 20) * rng.normal(size=(600, 300))
+    X[np.arange(600), y] += 3
+    SQFA(2, regularization=0, random_state=0).fit(X, y)  # without a warning
 
 
 # What is selected

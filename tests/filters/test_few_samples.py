@@ -104,7 +104,7 @@ def test_without_regularization(wide, rng):
     assert_allclose(reached, expected, rtol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:The filters do not separate")
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 @pytest.mark.parametrize("kind", [SQFA, SecondMomentSQFA, AMAGauss])
 def test_memory_is_that_of_the_samples(kind, rng):
     X = rng.normal(size=(20, 3000)).astype(np.float32)
@@ -114,7 +114,7 @@ def test_memory_is_that_of_the_samples(kind, rng):
     assert peak < 30 * X.nbytes  # one matrix of all features is 300 of it
 
 
-@pytest.mark.filterwarnings("ignore:The filters do not separate")
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 @pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA])
 def test_single_precision_keeps_small_features_beside_a_large_one(estimator, rng):
     y = np.arange(40) % 2
