@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import ClassStatistics, check_means
 from skgeom.objectives import DISTANCES
 from skgeom.utils.array_api import to_numpy
 from skgeom.utils.estimator import positive, validated_parameters
@@ -155,11 +155,7 @@ def bayes_error(
     True
     """
     check_two_classes(statistics.classes, "bayes_error", "statistics")
-    if statistics.means is None:
-        raise ValueError(
-            "statistics contains second moments only, but bayes_error needs means and "
-            "covariances."
-        )
+    check_means(statistics, "bayes_error")
     statistics = statistics.__sklearn_array_api_convert__(to_numpy)
     priors = check_priors(priors, statistics.counts)
     noise = regularization * np.eye(statistics.n_features)

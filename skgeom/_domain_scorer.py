@@ -4,9 +4,17 @@ from copy import copy
 from functools import partial
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from skgeom.utils.estimator import validated_parameters
 
+
+@validated_parameters(
+    score_func=[callable],
+    response_method=[StrOptions({"predict", "predict_proba", "decision_function"})],
+    adapt=["boolean"],
+)
 def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **kwargs):
     """Make a scorer that passes the domain of each sample to the predictions.
 
@@ -69,17 +77,6 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
     >>> scores.shape
     (3,)
     """
-    if not callable(score_func):
-        raise TypeError(
-            "score_func must be a function such as sklearn.metrics.accuracy_score, got "
-            f"{score_func!r}."
-        )
-    methods = ("predict", "predict_proba", "decision_function")
-    if response_method not in methods:
-        raise ValueError(
-            f"response_method must be one of {', '.join(methods)}, got "
-            f"{response_method!r}."
-        )
     return _DomainScorer(partial(score_func, **kwargs), response_method, adapt)
 
 

@@ -22,14 +22,13 @@ from skgeom._shrinkage import (
 )
 from skgeom._statistics import (
     ClassStatistics,
+    check_means,
     checked_statistics,
     warn_if_outlier,
     without_axes,
 )
-from skgeom.utils._dask import empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
-    ARRAY_API,
     float_dtypes,
     in_double,
     is_dask,
@@ -50,7 +49,7 @@ from skgeom.utils.validation import (
     check_array,
     check_priors,
     check_two_classes,
-    checked_labels,
+    labelled_samples,
     union_of_classes,
 )
 
@@ -218,6 +217,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     """
 
     _fitted_array = "priors_"
+    _accepts_libraries = True
     _parameter_constraints = {
         "covariance": [StrOptions({"full", "shared"})],
         "regularization": [
@@ -275,7 +275,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         UserWarning
             If one sample causes more than 99 % of the variance of all features.
         """
-        X, y = self._validated(X, y, reset=True)
+        X, y = labelled_samples(self, X, y)
         estimator = self.covariance_estimator
         selects = self.regularization == "auto" and estimator is None
         if selects and is_dask(X):
@@ -318,12 +318,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             regular.
         """
         statistics = checked_statistics(statistics)
-        if statistics.means is None:
-            raise ValueError(
-                "statistics contains second moments only, but GaussianClassifier needs "
-                "means and covariances. Use ClassStatistics(classes, counts, means, "
-                "covariances)."
-            )
+        check_means(statistics, "GaussianClassifier")
         # A new object, because the caller may update the given object.
         statistics = without_axes(statistics)
         vars(self).pop("feature_names_in_", None)
@@ -378,7 +373,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 f"{self.covariance_estimator!r}. Use covariance_estimator=None."
             )
         first = not hasattr(self, "statistics_")
-        X, y = self._validated(X, y, reset=first)
+        X, y = labelled_samples(self, X, y, reset=first)
         if first:
             statistics = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         else:
@@ -403,13 +398,6 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             except ValueError as error:
                 self._fault = str(error)
         return self
-
-    def _validated(self, X, y, reset):
-        if is_dask(X):
-            validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
-            return X, y
-        X = validate_data(self, X, dtype=float_dtypes(X), reset=reset)
-        return X, checked_labels(y, X)
 
     def _fit(self, statistics, held_out=None, argument="y"):
         check_two_classes(statistics.classes, type(self).__name__, argument)
@@ -545,11 +533,6 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     def _joint_log_likelihood(self, X):
         return self._log_joint(X, self.temperature_)[0]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = ARRAY_API
-        return tags
 
     @estimator_method
     def score_samples(self, X):

@@ -8,7 +8,6 @@ from scipy.linalg import eigh
 from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
@@ -246,7 +245,6 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         MemoryError
             If the probabilities do not fit into memory.
         """
-        check_is_fitted(self)
         check_library(X, self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         _check_memory(len(self.grid_), len(X))

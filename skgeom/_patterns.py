@@ -6,6 +6,7 @@ from skgeom.geometry._affine_invariant import log_spectra
 from skgeom.geometry._spd import check_same_order
 from skgeom.utils.validation import (
     check_finite,
+    check_semidefinite,
     check_symmetric,
     cholesky,
     float64_arrays,
@@ -76,7 +77,8 @@ def activation_patterns(filters, covariance):
             f"{len(covariance)} features of covariance, got shape {filters.shape}."
         )
     check_finite(filters, "filters", axis=1)
-    _check_semidefinite(covariance)
+    rounding = 1e-6 * np.linalg.norm(covariance, 2)
+    check_semidefinite(covariance[None], "covariance", rounding=rounding)
     # Scale the largest values to one, so that products neither overflow nor underflow.
     size = np.abs(filters).max() or 1.0
     filters, covariance = filters / size, covariance / (np.abs(covariance).max() or 1.0)
@@ -97,16 +99,6 @@ def activation_patterns(filters, covariance):
         )
     scaled = np.linalg.solve(correlations, joint / deviations[:, None])
     return scaled / deviations[:, None] / size
-
-
-def _check_semidefinite(covariance):
-    """Raise ValueError if a covariance has an eigenvalue below zero up to rounding."""
-    eigenvalues = np.linalg.eigvalsh(covariance)
-    if eigenvalues[0] < -1e-6 * np.abs(eigenvalues).max():
-        raise ValueError(
-            f"covariance has the negative eigenvalue {eigenvalues[0]:.3g}. Pass a "
-            "positive semidefinite matrix."
-        )
 
 
 @float64_arrays("matrix", "reference", on_cpu=True)

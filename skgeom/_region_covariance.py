@@ -98,6 +98,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
            [ 0.3, -0.7, 27.3]])
     """
 
+    _accepts_vectors, _accepts_matrices = False, True
     _parameter_constraints = {
         "features": [StrOptions(set(_SETS)), list, tuple],
         "regularization": [Interval(Real, 0, None, closed="left")],
@@ -241,8 +242,6 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
         return tags
 
 

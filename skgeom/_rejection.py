@@ -258,11 +258,6 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If no threshold meets ``target_error``.
         """
         self._check_parameters(sample_weight)
-        name = type(self).__name__
-        if y is None:
-            raise ValueError(
-                f"{name} requires y to be passed, but the target y is None"
-            )
         # Labels and weights fit into memory, also if X does not.
         y, sample_weight = (
             values.compute() if is_dask(values) else values
@@ -277,9 +272,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         (X,) = indexable(X)
         # The samples for a frozen classifier may all be of one class.
         if not isinstance(self.estimator, FrozenEstimator):
-            check_two_classes(np.unique(y), name)
+            check_two_classes(np.unique(y), type(self).__name__)
         sample_weight = on_cpu(sample_weight)
-        weights = check_sample_weight(sample_weight, y, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, y)
         routed = self._route(sample_weight, fit_params)
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
         self.classes_ = self.estimator_.classes_
@@ -719,9 +714,7 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
         )
     correct = labels[y_score.argmax(axis=1)] == y_true
     confidences = y_score.max(axis=1)
-    weights = check_sample_weight(sample_weight, confidences, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight is zero for all samples.")
+    weights = check_sample_weight(sample_weight, confidences)
     # Samples of weight zero are omitted: their thresholds could lead to 0 / 0.
     seen = weights > 0
     thresholds, which = np.unique(confidences[seen], return_inverse=True)

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import gen_batches
@@ -32,7 +33,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import get_feature_names
-from skgeom.utils.linalg import leading_eigenvectors, project
+from skgeom.utils.linalg import fix_signs, project
 from skgeom.utils.validation import (
     LARGEST_SHARE,
     check_array,
@@ -261,10 +262,6 @@ class ClassStatistics:
         MemoryError
             If the covariances do not fit into memory.
         """
-        if is_by_numpy(X):
-            options = {"sample_weight": sample_weight, "n_axes": n_axes}
-            found = cls.from_data(to_numpy(X), y, covariance_estimator, **options)
-            return found.__sklearn_array_api_convert__(partial(like, model=X))
         if covariance_estimator is not None and (n_axes is not None or is_dask(X)):
             raise ValueError(
                 "Statistics of Dask arrays or with n_axes need sample covariances, but "
@@ -410,10 +407,7 @@ class ClassStatistics:
         >>> ClassStatistics.merge(parts)
         ClassStatistics(2 classes, 2 features, 6 samples)
         """
-        total = cls.empty()
-        for part in parts:
-            total = total + part
-        return total
+        return sum(parts, start=cls.empty())
 
     @property
     def covariances(self):
@@ -1250,19 +1244,10 @@ def _check_memory(n_classes, n_features):
 
 def _rows_of_classes(y):
     """The sorted labels, and the rows of each label."""
-    order = np.argsort(_of_few_bits(y), kind="stable")
+    order = np.argsort(y, kind="stable")
     labels = y[order]
     starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
     return labels[np.append(0, starts)], np.split(order, starts)
-
-
-def _of_few_bits(y):
-    """Labels with the same order, as 16-bit integers if possible, to sort faster."""
-    if y.dtype.kind in "iu":
-        least, largest = int(y.min()), int(y.max())
-        if largest - least < 2**16:
-            return y.astype(np.uint16) - np.uint16(least % 2**16)  # modulo 2^16
-    return y
 
 
 # Reading
@@ -1340,7 +1325,9 @@ def _in_leading_axes(n_axes, read):
             f"n_axes={n_axes} must not exceed the number of features: "
             f"n_features={pooled.n_features}."
         )
-    axes = leading_eigenvectors(to_numpy(pooled._matrices)[0], n_axes)
+    matrix, size = to_numpy(pooled._matrices)[0], pooled.n_features
+    _, columns = eigh(matrix, subset_by_index=[size - n_axes, size - 1])
+    axes = np.ascontiguousarray(fix_signs(columns.T[::-1]))
     statistics = read(axes)
     if not np.isclose(statistics.counts.sum(), pooled.counts[0], rtol=1e-9, atol=0):
         raise ValueError(
@@ -1456,6 +1443,15 @@ def checked_statistics(statistics):
     if namespace(statistics.means) is np or is_dispatched(statistics.means):
         return statistics
     return statistics.__sklearn_array_api_convert__(to_numpy)
+
+
+def check_means(statistics, name):
+    """Raise ValueError if statistics contain second moments only."""
+    if statistics.means is None:
+        raise ValueError(
+            f"statistics contains second moments only, but {name} needs means and "
+            "covariances. Use ClassStatistics(classes, counts, means, covariances)."
+        )
 
 
 def without_axes(statistics):

@@ -130,6 +130,7 @@ class Recentering(TransformerMixin, BaseEstimator):
     __metadata_request__partial_fit = {"domain": True}
     __metadata_request__transform = {"domain": True}
 
+    _accepts_vectors, _accepts_matrices = False, True
     _parameter_constraints = {
         "metric": [StrOptions({"riemann", "logeuclid", "euclid"})],
         "window": [None, Interval(Integral, 2, None, closed="left")],
@@ -324,8 +325,6 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -508,6 +507,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     __metadata_request__decision_function = {"domain": True}
     __metadata_request__score = {"domain": True}
 
+    _accepts_vectors, _accepts_matrices = False, True
     _parameter_constraints = {
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "relevance": [Interval(Real, 0, 1, closed="both")],
@@ -841,12 +841,6 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Z = self.recentering_.transform(X, domain=domain)
         vectors = _weighted_vectors(_logarithms(Z), self._relevance)
         return np.linalg.solve(self._factor, vectors.T).T
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
 
 
 def _in_double(X):

@@ -68,7 +68,7 @@ def test_spatial_filters_are_generalized_eigenvectors(make_spd):
 
 def test_errors_of_spatial_filters(make_spd):
     X, R = make_spd((), 3), make_spd((), 4)
-    with pytest.raises(ValueError, match="must contain matrices of the same size"):
+    with pytest.raises(ValueError, match="must have the same last dimension"):
         spatial_filters(X, R)
     with pytest.raises(ValueError, match="matrix must be one matrix"):
         spatial_filters(X[None], X)

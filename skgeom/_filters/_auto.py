@@ -7,7 +7,6 @@ then the shrinkage. Each of the two selections ends when the score of a candidat
 below the best score so far by more than one standard error.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -413,7 +412,7 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
             value, gradient = objective(manifold.filters_of(point))
             return -value, -gradient
 
-        with one_blas_thread() if objective.parallel else nullcontext():
+        with one_blas_thread(objective.parallel):
             point = manifold.point_of(manifold.nearest(start))
             result = minimize(cost, manifold, point, **options)
         filters = manifold.filters_of(result.point)

@@ -35,9 +35,7 @@ from skgeom._statistics import (
     with_noise,
 )
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS
-from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import (
-    ARRAY_API,
     float_dtypes,
     is_dask,
     like,
@@ -58,7 +56,7 @@ from skgeom.utils.validation import (
     check_semidefinite,
     check_symmetric,
     check_two_classes,
-    checked_labels,
+    labelled_samples,
     warn_user,
     weighted_samples,
 )
@@ -103,6 +101,7 @@ class BaseFilters(
     """
 
     _fitted_array = "components_"
+    _accepts_libraries = True
     _value_name = "objective"  # in printed lines
     # Whether distances and posteriors do not depend on an offset of all samples.
     _translation_invariant = True
@@ -286,19 +285,12 @@ class BaseFilters(
 
     # Validation and estimation
 
-    def _validated(self, X, y, *, reset=True):
-        """Validated samples, and their labels in CPU memory."""
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
-        )
-        return X, checked_labels(y, X)
-
     def _training_data(self, X, y, sample_weight=None):
         """Validate the data, and compute the statistics of the classes."""
         estimator = self._class_estimator
         is_auto = "auto" in (self.covariance_estimator, self._sigma2)
+        X, y = labelled_samples(self, X, y, accept_sparse="csr")
         if is_dask(X):
-            validate_data(self, empty_block(X), ensure_min_samples=0)
             samples = ()
             if is_auto and estimator is None:
                 statistics, rows = statistics_and_sample(X, y, sample_weight)
@@ -309,7 +301,6 @@ class BaseFilters(
                 )
             self._set_sizes(statistics.classes)
             return TrainingData(statistics, FeatureSpace(), for_selection=samples)
-        X, y = self._validated(X, y)
         given = X, sample_weight
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
@@ -585,7 +576,6 @@ class BaseFilters(
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = ARRAY_API
         return tags
 
 

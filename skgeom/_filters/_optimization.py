@@ -9,7 +9,6 @@ of the basis are the leading principal axes. If the objective depends on the spa
 filters only, the basis whitens the data.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -138,7 +137,7 @@ def optimize_filters(
             group = _group(objective, within, total, filters, constraint, span_only)
             append = partial(_appended, group, filters, constraint)
             report = prefixed(label, callback) if len(sizes) > 1 else callback
-            with one_blas_thread() if objective.parallel else nullcontext():
+            with one_blas_thread(objective.parallel):
                 result, values = maximize_coarse_to_fine(
                     group.objective,
                     constraint=constraint,

@@ -348,8 +348,6 @@ def _information(X, labels, statistics, sigma2, log_priors, factors):
 
 def _factors_of_samples(class_weight, classes, counts):
     """Weight in the objective of a sample of each class."""
-    if class_weight is None:
-        return np.ones(len(classes))
     if class_weight == "balanced":
         return counts.sum() / (len(classes) * counts)
     factors = class_factors(class_weight, classes, zero=True)

@@ -26,20 +26,19 @@ from skgeom.objectives import (
     find_distance,
     plus_outer_products,
 )
-from skgeom.utils._dask import empty_block
-from skgeom.utils.array_api import is_dask, like, namespace, on_cpu, to_numpy
+from skgeom.utils.array_api import like, namespace, on_cpu, to_numpy
 from skgeom.utils.estimator import (
     current_progress,
     documented_parameters,
     estimator_method,
     substitute_docs,
-    validate_data,
 )
 from skgeom.utils.linalg import AxesSpace, FeatureSpace
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
     class_factors,
+    labelled_samples,
     warn_user,
 )
 
@@ -382,11 +381,8 @@ class SQFA(BaseFilters):
             )
         first = not hasattr(self, "components_")
         before = getattr(self, "_streamed", None)
-        if is_dask(X):
-            validate_data(self, empty_block(X), ensure_min_samples=0, reset=first)
-        else:
-            X, y = self._validated(X, y, reset=first)
-            X = X.toarray() if issparse(X) else X
+        X, y = labelled_samples(self, X, y, reset=first, accept_sparse="csr")
+        X = X.toarray() if issparse(X) else X
         if before is None:
             streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         else:
@@ -681,10 +677,9 @@ def _mean_distance(
         if distance.translation_invariant:
             # A large offset that all classes share would reduce the precision.
             means = means - means.mean(axis=0)
-    classes, weights = statistics.classes, None
-    if class_weight not in (None, "balanced"):
-        weights = class_factors(class_weight, classes, zero=True)
-    of_pairs = _weights_of_pairs(pair_weight, len(classes))
+    # "balanced" has no effect: each class counts once.
+    weights = class_factors(class_weight, statistics.classes, zero=True)
+    of_pairs = _weights_of_pairs(pair_weight, len(statistics.classes))
     objective = MeanPairwiseDistance(
         means, covariances, sigma2, distance, squared, weights, of_pairs
     )

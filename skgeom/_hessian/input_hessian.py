@@ -23,7 +23,6 @@ from skgeom.utils.array_api import (
     in_double,
     like,
     namespace,
-    on_cpu,
     to_numpy,
 )
 from skgeom.utils.estimator import (
@@ -166,13 +165,7 @@ def input_hessian(
         check_feature_names(estimator, X, reset=False)
     given = check_array(X, input_name="X", dtype=float_dtypes(X)[0])
     X, y = given if is_module(estimator) else to_numpy(given), checked_labels(y, given)
-    weights = check_sample_weight(
-        on_cpu(sample_weight), y, dtype=np.float64, ensure_non_negative=True
-    )
-    if not weights.any():
-        raise ValueError(
-            "sample_weight is zero for all samples. Pass positive weights."
-        )
+    weights = check_sample_weight(sample_weight, y)
     mean = mean_curvature(estimator, X, y, weights, curvature, derivatives)
     return like(mean.matrix, given)
 

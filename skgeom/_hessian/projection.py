@@ -22,7 +22,6 @@ from skgeom._hessian.models import classifier_name, is_function, is_module
 from skgeom._statistics import check_underflow, warn_if_outlier
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.array_api import (
-    ARRAY_API,
     float_dtypes,
     move_attributes,
     namespace,
@@ -186,6 +185,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     True
     """
 
+    _accepts_libraries = True
     _parameter_constraints = {
         "estimator": [None, HasMethods("fit"), callable],
         "n_covariance": [Interval(Integral, 0, None, closed="left")],
@@ -375,11 +375,6 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         covariance_axes = to_numpy(self.covariance_eigenvectors_)[:10]
         hessian_axes = to_numpy(self.hessian_eigenvectors_)[:rank]
         return separation_grid(X, codes, covariance_axes, hessian_axes)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = ARRAY_API
-        return tags
 
 
 def default_network(n_samples, n_classes, random_state=None):

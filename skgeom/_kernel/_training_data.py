@@ -262,9 +262,7 @@ def _read(number, X, y, sample_weight, dtype):
         y = checked_labels(y, X, whole=False)
         # scikit-learn raises an error if all weights are zero, which a block may have.
         if sample_weight is not None and np.any(sample_weight):
-            sample_weight = check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            sample_weight = check_sample_weight(sample_weight, X)
     weights = np.ones(len(y)) if sample_weight is None else to_numpy(sample_weight)
     return y, weights, RowSummary.of(X, weights)
 

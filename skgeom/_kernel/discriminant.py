@@ -59,7 +59,6 @@ from skgeom._statistics import warn_if_outlier
 from skgeom.utils._dask import check_not_dask, empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
-    ARRAY_API,
     astype,
     block,
     check_library,
@@ -78,6 +77,7 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.estimator import (
     BaseEstimator,
+    current_progress,
     estimator_method,
     naming,
     positive,
@@ -351,6 +351,7 @@ class KernelDiscriminantAnalysis(
     """
 
     _fitted_array = "dual_coef_"
+    _accepts_libraries = True
     _parameter_constraints = {
         **kernel_constraints,
         "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}), callable],
@@ -488,10 +489,9 @@ class KernelDiscriminantAnalysis(
             self._calibrate(data, points, complement, found)
         if kernel.precomputed:
             self._set_all_coefficients(data, points)
-        if self.verbose:
-            names = "gamma", "regularization", "solver", "n_landmarks", "temperature"
-            values = (f"{name}={getattr(self, f'{name}_')}" for name in names)
-            print(f"[{type(self).__name__}] {', '.join(values)}")
+        names = "gamma", "regularization", "solver", "n_landmarks", "temperature"
+        values = (f"{name}={getattr(self, f'{name}_')}" for name in names)
+        current_progress().print(", ".join(values))
         return self
 
     def _validate(self, X, y, sample_weight):
@@ -508,12 +508,10 @@ class KernelDiscriminantAnalysis(
         check_library(X, self)
         X = validate_data(self, X, **self._accepted(X))
         codes = self._encode(checked_labels(y, X))
-        weights = check_sample_weight(
-            on_cpu(sample_weight), codes, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = check_sample_weight(sample_weight, codes)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
-        relative = weights / (weights.max() or 1.0)
+        relative = weights / weights.max()
         return X, codes, weights, RowSummary.of(on_cpu(X), relative)
 
     def _accepted(self, X):
@@ -908,7 +906,6 @@ class KernelDiscriminantAnalysis(
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.array_api_support = ARRAY_API
         return tags
 
 

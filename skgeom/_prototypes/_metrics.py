@@ -240,9 +240,6 @@ class VectorMetric(Metric):
     def tangent_vectors(self, Z, base):
         return Z  # k-means does not depend on the origin
 
-    def squared_distances(self, Z, prototypes):
-        return euclidean_squared_distances(Z, prototypes)
-
     def step(self, prototypes, pairs, coefficients):
         return prototypes - pairs.gradient(coefficients) / 2, None
 
@@ -272,8 +269,7 @@ class LogEuclideanMetric(VectorMetric):
         lowest = logarithms[..., -1:] + rounding
         return from_spectrum(vectors, xp.exp(xp.maximum(logarithms, lowest)))
 
-    def first_rate(self, size, squared_distance):
-        return size / 100  # log-Euclidean distances have no unit
+    first_rate = Metric.first_rate  # log-Euclidean distances have no unit
 
 
 class TangentMetric(LogEuclideanMetric):
@@ -402,8 +398,6 @@ def _within(vectors, y, weights):
     xp, residuals = namespace(vectors), vectors
     for label in range(int(xp.max(y)) + 1):
         own = y == label
-        if not xp.any(own):
-            continue
         mean = average(vectors[own], weights[own])
         residuals = xp.where(own[:, None], vectors - mean, residuals)
     return residuals
@@ -576,13 +570,12 @@ class MatrixPairs(ABC):
         to :math:`W_l`, they are the entries of :math:`F_l^\top G_{il} F_l`.
         """
 
+    @abstractmethod
     def gradient(self, weights):
         r"""Euclidean gradient of :math:`\sum_{il} c_{il} d^2(Z_i, W_l)` for W.
 
         ``weights`` are the coefficients c, (n, M).
         """
-        whitened = from_upper_triangles(self.vjp(weights))
-        return self.inverses.mT @ whitened @ self.inverses
 
     def coordinates(self, tangents):
         """Coordinates (M, p) of tangent vectors (M, k, k) at the prototypes."""

@@ -33,7 +33,6 @@ from skgeom._statistics import warn_if_outlier
 from skgeom.utils._dask import check_not_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
-    ARRAY_API,
     astype,
     float_dtype,
     float_dtypes,
@@ -335,7 +334,7 @@ class PrototypeClassifier(
     metric = "euclid"
     # All estimators but GMLVQ have a parameter ``solver`` instead.
     solver = "lbfgs"
-    _accepts_vectors = False
+    _accepts_vectors, _accepts_matrices, _accepts_libraries = False, True, True
 
     _parameter_constraints = shared_constraints
 
@@ -610,11 +609,7 @@ class PrototypeClassifier(
                 f"classes {self.classes_.tolist()}."
             )
         y = np.searchsorted(self.classes_, y)
-        weights = check_sample_weight(
-            on_cpu(sample_weight), y, dtype=np.float64, ensure_non_negative=True
-        )
-        if not weights.any():  # older versions of scikit-learn accept zero weights
-            raise ValueError("sample_weight must be positive for some sample.")
+        weights = check_sample_weight(sample_weight, y)
         X = astype(X, float_dtype(X))
         if (weights == 0).any():
             kept = weights > 0
@@ -694,10 +689,7 @@ class PrototypeClassifier(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = self._accepts_vectors
         tags.input_tags.sparse = self._accepts_vectors
-        tags.input_tags.three_d_array = True
-        tags.array_api_support = ARRAY_API
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -96,6 +96,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
+    _accepts_vectors, _accepts_matrices = False, True
     _fitted_array = "components_"
 
     def __init__(self, n_components=2, *, max_iter=500, tol=1e-6):
@@ -200,8 +201,6 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

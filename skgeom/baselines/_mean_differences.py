@@ -5,7 +5,6 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._decompositions import class_sums, principal_directions
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import fix_signs
@@ -105,8 +104,8 @@ class SupervisedPCA(LinearProjection):
         """
         X, codes = self._validate(X, y)
         n_classes = len(self.classes_)
-        sums = class_sums(X - X.mean(axis=0), codes, n_classes)
-        axes, sizes = principal_directions(sums, n_classes - 1, _rounding(X, len(X)))
+        sums = _class_sums(X - X.mean(axis=0), codes, n_classes)
+        axes, sizes = _principal_directions(sums, n_classes - 1, _rounding(X, len(X)))
         n_components = self.n_components or len(axes)
         if not 0 < n_components <= len(axes):
             raise ValueError(
@@ -215,12 +214,12 @@ class LOL(LinearProjection):
         n_classes = len(self.classes_)
         counts = np.bincount(codes)[:, None]
         center = X.mean(axis=0)
-        offsets = class_sums(X - center, codes, n_classes) / counts
+        offsets = _class_sums(X - center, codes, n_classes) / counts
         rounding = _rounding(X, np.sqrt(len(X)))
-        between, _ = principal_directions(
+        between, _ = _principal_directions(
             np.sqrt(counts) * offsets, n_classes - 1, rounding
         )
-        within, _ = principal_directions(
+        within, _ = _principal_directions(
             X - (center + offsets)[codes], self.n_components + n_classes, rounding
         )
         components = _orthonormalized([*between, *within], self.n_components)
@@ -252,3 +251,26 @@ def _orthonormalized(directions, n_directions):
         if len(basis) == n_directions:
             break
     return basis
+
+
+def _class_sums(X, codes, n_classes):
+    """Sums of the rows of each class, (n_classes, n_features)."""
+    return np.array([X[codes == code].sum(axis=0) for code in range(n_classes)])
+
+
+def _principal_directions(rows, n_directions, smallest):
+    """Leading right singular vectors (rows) and their singular values.
+
+    Singular values up to ``smallest`` are omitted.
+    """
+    n_rows, n_features = rows.shape
+    if n_rows > n_features:  # the scatter matrix is smaller than the matrix of rows
+        scale = np.abs(rows).max() or 1.0  # squares could overflow or underflow
+        squares, axes = np.linalg.eigh((rows / scale).T @ (rows / scale))
+        sizes, axes = scale * np.sqrt(np.maximum(squares, 0))[::-1], axes.T[::-1]
+        # The square root of an eigenvalue has half of the accurate digits.
+        smallest = max(smallest, np.sqrt(n_features * np.finfo(float).eps) * sizes[0])
+    else:
+        _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
+    kept = (sizes > smallest)[:n_directions]
+    return axes[:n_directions][kept], sizes[:n_directions][kept]

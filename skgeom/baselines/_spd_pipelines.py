@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import Pipeline
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom.utils.estimator import naming
+from skgeom.utils.estimator import naming, validated_parameters
 from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 
@@ -119,6 +120,10 @@ def mdrm(metric="riemann"):
     return SPDPipeline([("spdsamples", SPDSamples("mdrm")), ("mdm", MDM(metric))])
 
 
+@validated_parameters(
+    metric=[str],
+    shrinkage=[None, StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
+)
 def tslda(metric="riemann", shrinkage="auto"):
     """Create a classifier by LDA in the tangent space at the mean (TSLDA).
 
@@ -170,14 +175,6 @@ def tslda(metric="riemann", shrinkage="auto"):
     from pyriemann.tangentspace import TangentSpace
 
     _check_metric(metric, mean_functions, log_map_functions)
-    if not (
-        shrinkage is None
-        or (isinstance(shrinkage, str) and shrinkage == "auto")
-        or (isinstance(shrinkage, Real) and 0 <= shrinkage <= 1)
-    ):
-        raise ValueError(
-            f"shrinkage={shrinkage!r:.60} is not 'auto', None or a number from 0 to 1."
-        )
     # Both solvers have ``transform``. Only "eigen" has shrinkage, and only "svd"
     # computes discriminants if the covariance within the classes is singular.
     solver = "eigen" if shrinkage else "svd"

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import ClassStatistics, check_means
 from skgeom.geometry import expm, sqrtm
 from skgeom.utils.estimator import validated_parameters
 
@@ -68,11 +68,7 @@ def make_gaussian_classes(
     >>> X.shape, y[:5]
     ((600, 4), array([2, 0, 1, 2, 1]))
     """
-    if statistics.means is None:
-        raise ValueError(
-            "statistics must contain means and covariances, but contains only "
-            "second moments."
-        )
+    check_means(statistics, "make_gaussian_classes")
     rng = check_random_state(random_state)
     n_classes = len(statistics.classes)
     y = balanced_labels(n_classes, n_per_class, shuffle, rng)

@@ -184,7 +184,7 @@ def distance_calvo_oller(
     """
     check_gaussians(means_a, "means_a", covariances_a, "covariances_a")
     check_gaussians(means_b, "means_b", covariances_b, "covariances_b")
-    check_dimensions(means_a, means_b)
+    check_same_order(means_a, "means_a", means_b, "means_b")
     # An affine map transforms the first Gaussian to the standard Gaussian, whose
     # embedding is the identity. Means that are large compared with the standard
     # deviations then cause no loss of precision. The embedding of the second Gaussian
@@ -230,12 +230,3 @@ def check_gaussians(means, name_means, covariances, name_covariances):
             f"{tuple(covariances.shape)}."
         )
     check_finite(means, name_means, axis=-1)
-
-
-def check_dimensions(means_a, means_b):
-    """Raise ValueError unless the means of two stacks have the same last dimension."""
-    if means_a.shape[-1] != means_b.shape[-1]:
-        raise ValueError(
-            "means_a and means_b must have the same last dimension, got shapes "
-            f"{tuple(means_a.shape)} and {tuple(means_b.shape)}."
-        )

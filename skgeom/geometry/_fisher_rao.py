@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry._distances import (
-    check_dimensions,
     check_gaussians,
     distance_calvo_oller,
 )
 from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, shortest_on_fibres
+from skgeom.geometry._spd import check_same_order
 from skgeom.utils.array_api import namespace, to_numpy
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.validation import check_finite, cholesky, float64_arrays, warn_user
@@ -242,7 +242,7 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
     """
     _check_vectors(means_a, "means_a", variances_a, "variances_a")
     _check_vectors(means_b, "means_b", variances_b, "variances_b")
-    check_dimensions(means_a, means_b)
+    check_same_order(means_a, "means_a", means_b, "means_b")
     xp = namespace(variances_a)
     sigmas_a, sigmas_b = xp.sqrt(variances_a), xp.sqrt(variances_b)
     distances = _distance_in_planes(means_b - means_a, sigmas_a, sigmas_b)

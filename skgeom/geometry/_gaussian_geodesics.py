@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from skgeom.geometry._distances import check_dimensions, check_gaussians
+from skgeom.geometry._distances import check_gaussians
 from skgeom.geometry._fibres import (
     EPS,
     shortest_on_fibres,
     squared_distance_gradients,
 )
 from skgeom.geometry._fisher_rao import normal_form
-from skgeom.geometry._spd import expm
+from skgeom.geometry._spd import check_same_order, expm
 from skgeom.utils.validation import (
     check_finite,
     check_symmetric,
@@ -174,7 +174,7 @@ def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
     """
     check_gaussians(means_a, "means_a", covariances_a, "covariances_a")
     check_gaussians(means_b, "means_b", covariances_b, "covariances_b")
-    check_dimensions(means_a, means_b)
+    check_same_order(means_a, "means_a", means_b, "means_b")
     # The normal form transforms b to the standard Gaussian, and the covariance of a to
     # a diagonal matrix.
     offsets, scales, transform = normal_form(

@@ -243,8 +243,8 @@ def check_same_order(a, name_a, b, name_b):
     """Raise ValueError unless the matrices of two stacks have the same size."""
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
-            f"{name_a} and {name_b} must contain matrices of the same size, "
-            f"got shapes {tuple(a.shape)} and {tuple(b.shape)}."
+            f"{name_a} and {name_b} must have the same last dimension, got shapes "
+            f"{tuple(a.shape)} and {tuple(b.shape)}."
         )
 
 

@@ -3,6 +3,7 @@
 from copy import copy
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from skgeom.objectives._pairwise import ClassMoments, Objective
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
@@ -148,9 +149,7 @@ class MeanInformation(Objective):
         """Slices of the samples. Each sample requires ``n_numbers`` numbers."""
         size = int(_NUMBERS_PER_BLOCK / n_numbers)
         size = min(max(size, _SAMPLES_PER_BLOCK), 16 * _SAMPLES_PER_BLOCK)
-        n_samples = self.n_samples
-        starts = range(0, n_samples, size)
-        return [slice(start, min(start + size, n_samples)) for start in starts]
+        return list(gen_batches(self.n_samples, size))
 
 
 class _Gaussians:

@@ -6,10 +6,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import ClassStatistics, checked_statistics
 from skgeom.plotting._display import (
     Display,
-    check_statistics,
     fitted_step,
     label_text,
     sparse_labels,
@@ -115,7 +114,7 @@ class ClassEllipsesDisplay(Display):
             If ``dims`` are not the indices of two different features, or if the number
             of ``feature_names`` differs from the number of features.
         """
-        check_statistics(statistics)
+        statistics = checked_statistics(statistics)
         n_features = statistics.n_features
         dims = _checked_dims(dims, n_features)
         if feature_names is None:

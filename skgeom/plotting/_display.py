@@ -5,8 +5,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom._statistics import ClassStatistics
-
 
 class Display:
     """Base class of displays with one matplotlib Axes."""
@@ -53,15 +51,6 @@ def fitted_step(estimator, attributes, remedy, *, transformer=False):
         f"estimator must be {kind} with {' or '.join(attributes)}, or a pipeline with "
         f"such a step, got a {type(estimator).__name__}. {remedy}"
     )
-
-
-def check_statistics(statistics):
-    """Raise TypeError unless ``statistics`` is a ClassStatistics."""
-    if not isinstance(statistics, ClassStatistics):
-        raise TypeError(
-            f"statistics must be a ClassStatistics, got {type(statistics).__name__}. "
-            "Use ClassStatistics.from_data(X, y)."
-        )
 
 
 def label_text(label):

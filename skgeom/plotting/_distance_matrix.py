@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 
 from skgeom._region_covariance import LUMA
+from skgeom._statistics import checked_statistics
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
@@ -13,7 +14,6 @@ from skgeom.objectives import (
 )
 from skgeom.plotting._display import (
     Display,
-    check_statistics,
     fitted_step,
     sparse_labels,
 )
@@ -229,7 +229,7 @@ def _label(distance):
 
 def _distances(statistics, distance, regularization):
     """Matrix of the distances between the classes of statistics."""
-    check_statistics(statistics)
+    statistics = checked_statistics(statistics)
     check_two_classes(statistics.classes, "DistanceMatrixDisplay", "statistics")
     if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
         raise ValueError(f"regularization must be at least 0, got {regularization!r}.")

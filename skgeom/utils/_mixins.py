@@ -20,12 +20,12 @@ from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_dat
 from skgeom.utils.validation import check_two_classes, checked_labels
 
 
-class ScoreClassifierMixin(ClassifierMixin):
-    """Predictions of a classifier that computes class scores.
+class PosteriorClassifierMixin(ClassifierMixin):
+    """Predictions of a classifier that computes joint log-likelihoods.
 
     A subclass sets ``classes_`` and ``_fitted_array``, the name of a fitted array, and
-    defines ``_class_scores(X)``, which returns scores of shape (n_samples, n_classes).
-    The predicted class has the largest score.
+    defines ``_joint_log_likelihood(X)``, which returns the logarithms of prior times
+    density, (n_samples, n_classes), up to a term that all classes share.
     """
 
     @estimator_method
@@ -46,7 +46,7 @@ class ScoreClassifierMixin(ClassifierMixin):
             scores are the logarithms of the class probabilities, up to a term that all
             classes share.
         """
-        scores = self._class_scores(X)
+        scores = self._joint_log_likelihood(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @estimator_method
@@ -63,7 +63,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         ndarray of shape (n_samples,)
             The predicted class labels.
         """
-        scores = self._class_scores(X)
+        scores = self._joint_log_likelihood(X)
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
     @estimator_method
@@ -86,18 +86,6 @@ class ScoreClassifierMixin(ClassifierMixin):
         """
         predicted = self.predict(X)
         return accuracy_score(y, predicted, sample_weight=sample_weight)
-
-
-class PosteriorClassifierMixin(ScoreClassifierMixin):
-    """Predictions of a classifier that computes joint log-likelihoods.
-
-    A subclass sets ``classes_`` and ``_fitted_array``, the name of a fitted array, and
-    defines ``_joint_log_likelihood(X)``, which returns the logarithms of prior times
-    density, (n_samples, n_classes), up to a term that all classes share.
-    """
-
-    def _class_scores(self, X):
-        return self._joint_log_likelihood(X)
 
     @estimator_method
     def predict_log_proba(self, X):

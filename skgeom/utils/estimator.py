@@ -34,6 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgeom.utils._dask import by_blocks, score_by_blocks
 from skgeom.utils.array_api import (
+    ARRAY_API,
     by_numpy,
     check_holds_numbers,
     check_same_namespace,
@@ -81,6 +82,16 @@ class BaseEstimator(_BaseEstimator):
     Loading the state of a different version of skgeom raises a warning, as scikit-learn
     does for its own versions.
     """
+
+    # Kinds of samples, and whether they may be arrays of other libraries.
+    _accepts_vectors, _accepts_matrices, _accepts_libraries = True, False, False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = self._accepts_vectors
+        tags.input_tags.three_d_array = self._accepts_matrices
+        tags.array_api_support = ARRAY_API and self._accepts_libraries
+        return tags
 
     def _validate_params(self):
         for name, value in self.get_params(deep=False).items():

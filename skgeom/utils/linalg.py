@@ -3,7 +3,7 @@
 from threading import Lock
 
 import numpy as np
-from scipy.linalg import eigh, qr, svd
+from scipy.linalg import qr, svd
 from scipy.linalg.lapack import dormqr
 from sklearn.utils import gen_batches
 
@@ -65,14 +65,6 @@ def whitening_basis(matrix):
     variances, axes = np.linalg.eigh(matrix / np.outer(deviations, deviations))
     kept = variances > len(matrix) * np.finfo(float).eps * variances[-1]
     return axes[:, kept] / np.sqrt(variances[kept]) / deviations[:, None]
-
-
-def leading_eigenvectors(matrix, count):
-    """Eigenvectors (rows) of the largest eigenvalues, with the signs of fix_signs."""
-    matrix = to_numpy(matrix)  # LAPACK can compute a subset of the eigenvectors
-    size = len(matrix)
-    _, columns = eigh(matrix, subset_by_index=[size - count, size - 1])
-    return np.ascontiguousarray(fix_signs(columns.T[::-1]))
 
 
 # Relative distances that agree to this number of digits are considered equal. The

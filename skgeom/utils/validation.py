@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples
 from sklearn.utils.validation import check_array as _check_array
 
+from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import (
     adjoint,
     astype,
@@ -28,6 +29,7 @@ from skgeom.utils.array_api import (
     float_dtype,
     float_dtypes,
     is_complex,
+    is_dask,
     is_in_host_memory,
     like,
     namespace,
@@ -62,6 +64,15 @@ def checked_labels(y, X, whole=True):
         with naming("y"):
             check_classification_targets(y)
     return y
+
+
+def labelled_samples(estimator, X, y, *, reset=True, **options):
+    """Validated samples and labels; of Dask data, only the features are validated."""
+    if is_dask(X):
+        validate_data(estimator, empty_block(X), ensure_min_samples=0, reset=reset)
+        return X, y
+    X = validate_data(estimator, X, dtype=float_dtypes(X), reset=reset, **options)
+    return X, checked_labels(y, X)
 
 
 def checked_targets(y, X, **options):
@@ -325,13 +336,8 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     """
     if not some and not np.any(on_cpu(sample_weight)):
         return take(X, slice(0)), y[:0], None
-    # Labels and weights remain in CPU memory, even if X is on another device.
-    sample_weight = check_sample_weight(
-        on_cpu(sample_weight), y, dtype=np.float64, ensure_non_negative=True
-    )
+    sample_weight = check_sample_weight(sample_weight, y)
     positive = sample_weight > 0
-    if not positive.any():  # older versions of scikit-learn accept zero weights
-        raise ValueError("sample_weight must have at least one non-zero number.")
     return take(X, positive), y[positive], sample_weight[positive]
 
 
@@ -638,8 +644,10 @@ def _where(mask):
     return str(np.argwhere(mask)[0].tolist())
 
 
-def check_sample_weight(sample_weight, X, **options):
+def check_sample_weight(sample_weight, X):
     """Validated sample weights; None is a weight of 1 for each sample.
+
+    Weights are NumPy arrays in float64, even if X is on another device.
 
     Raises
     ------
@@ -647,8 +655,12 @@ def check_sample_weight(sample_weight, X, **options):
         If the weights are malformed, too large or too small.
     """
     with naming("sample_weight"):
-        weights = _check_sample_weight(sample_weight, X, **options)
+        weights = _check_sample_weight(
+            on_cpu(sample_weight), X, dtype=np.float64, ensure_non_negative=True
+        )
     largest = float(abs(weights).max()) if len(weights) else 1.0
+    if not largest:  # scikit-learn < 1.9 accepts zero weights
+        raise ValueError("sample_weight must have at least one non-zero number.")
     # For larger weights, the squares of weights times data may overflow. For smaller
     # weights, they may underflow.
     limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))

@@ -85,5 +85,5 @@ def test_samples_of_singular_covariances_and_other_labels():
 
 def test_samples_need_means():
     moments = ClassStatistics.from_second_moments([0, 1], [1, 1], [np.eye(2)] * 2)
-    with pytest.raises(ValueError, match="only second moments"):
+    with pytest.raises(ValueError, match="second moments only"):
         make_gaussian_classes(moments)

@@ -176,7 +176,7 @@ def test_index_is_that_in_the_argument_when_pairs_broadcast(make_spd):
     with pytest.raises(ValueError, match=r"^matrices is not positive definite"):
         geometry.logm(np.diag([1.0, -1.0]))
     for function in (geometry.distance_affine_invariant, geometry.whiten):
-        with pytest.raises(ValueError, match=r"must contain .* same size"):
+        with pytest.raises(ValueError, match=r"must have .* same last"):
             function(np.eye(2), np.eye(3))
     for function in (geometry.distance_calvo_oller, geometry.distance_fisher_rao):
         with pytest.raises(ValueError, match="must have the same last dimension"):

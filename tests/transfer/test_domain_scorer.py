@@ -96,9 +96,9 @@ def test_pipelines_receive_domains(subjects):
 
 
 def test_unknown_methods_are_errors():
-    with pytest.raises(ValueError, match=r"response_method .*'transform'"):
+    with pytest.raises(ValueError, match=r"response_method' .*'transform'"):
         make_domain_scorer(accuracy_score, response_method="transform")
-    with pytest.raises(TypeError, match=r"score_func .* 'accuracy'"):
+    with pytest.raises(TypeError, match=r"score_func' .*'accuracy'"):
         make_domain_scorer("accuracy")
     with pytest.raises(ValueError, match="adapt=False for LogisticRegression"):
         make_domain_scorer(accuracy_score, adapt=True)(LogisticRegression(), [], [])
