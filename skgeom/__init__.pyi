@@ -201,7 +201,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     offset_: NDArray[Any]
     means_: NDArray[Any]
     decision_means_: NDArray[Any]
-    decision_variance_: float
+    prior_weight_: float
     temperature_: float
     regularization_: float
     selection_results_: dict[Any, Any] | None

@@ -191,7 +191,7 @@ def kernel_discriminant(estimator):
     if estimator.X_fit_ is None:
         return None
     means, priors = to_numpy(estimator.decision_means_), to_numpy(estimator.priors_)
-    constants = estimator.decision_variance_ * np.log(priors)
+    constants = estimator.prior_weight_ * np.log(priors)
     constants -= np.square(means).sum(axis=1) / 2
     intercept = constants - to_numpy(estimator.offset_) @ means.T
     return _kernel_expansion(

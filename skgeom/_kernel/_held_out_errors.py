@@ -23,6 +23,8 @@ _EPS = np.finfo(np.float64).eps
 # the selected penalties are ten thousand times smaller and the accuracy is the same
 # (images of MNIST, `bench_kernel_discriminant.py auto`).
 _PRECISION = 0.01
+# Candidates of the weight of the priors, relative to the variance within the classes.
+_PRIOR_WEIGHTS = 2.0 ** np.arange(8)
 
 
 def spread_over_classes(codes, n_samples):
@@ -122,8 +124,8 @@ def held_out_residuals(residuals, complement, groups):
     return held_out
 
 
-def first_good_candidate(losses, groups, weights):
-    """The first candidate within one standard error, or 1 %, of the smallest mean loss.
+def first_good_candidate(losses, groups, weights, n_errors=1):
+    """The first candidate within some standard errors, or 1 %, of the smallest loss.
 
     Parameters
     ----------
@@ -131,14 +133,17 @@ def first_good_candidate(losses, groups, weights):
         The losses of the held-out samples for each candidate, in order of preference.
     groups, weights : ndarray of shape (n_samples,)
         Encoded groups of the samples, and weights that sum to one.
+    n_errors : float, default=1
+        Number of standard errors of the mean loss.
 
     Returns
     -------
     int
     """
     totals = np.bincount(groups, weights)
-    scores = [-np.bincount(groups, weights * each) / totals for each in losses]
-    return within_standard_error(scores, totals, tolerance=_PRECISION)
+    divisors = np.where(totals > 0, totals, 1)
+    scores = [-np.bincount(groups, weights * each) / divisors for each in losses]
+    return within_standard_error(scores, totals, n_errors, tolerance=_PRECISION)
 
 
 def predicted_indicators(residuals, codes, weights):
@@ -178,7 +183,7 @@ def log_losses(predicted, codes, weights):
     ndarray of shape (n_samples,)
     """
     temperature = fit_temperature(predicted, codes, weights)
-    return -log_softmax(predicted / temperature, axis=1)[np.arange(len(codes)), codes]
+    return _log_losses(predicted / temperature, codes)
 
 
 def held_out_components(components, samples, complement, found, criterion):
@@ -216,7 +221,7 @@ def held_out_components(components, samples, complement, found, criterion):
     return components + (residuals - held_out) / roots
 
 
-def calibrate(components, held_out, codes, weights, shares, means, priors):
+def calibrate(components, held_out, samples, shares, means, priors):
     r"""Estimate the parameters of the decisions on held-out samples.
 
     The discriminant functions overfit the training samples: the classes are further
@@ -240,21 +245,26 @@ def calibrate(components, held_out, codes, weights, shares, means, priors):
     denominator of c can be negative if the classes hardly differ, because without a
     sample, the mean of its class moves away from this sample.
 
-    The variance v is the variance of the held-out components within the classes, in the
-    directions of the decision means, but at most 1, because a larger variance is due to
-    overfitting, for which T accounts. With these means and this variance, LDA has the
-    scores :math:`s_k = z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k`. The temperature T
-    minimizes the log-loss of the held-out samples with the posteriors
-    :math:`\text{softmax}(s / T)`.
+    The scores are those of LDA,
+    :math:`s_k = z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k`. The temperature T minimizes
+    the log-loss of the held-out samples with the posteriors
+    :math:`\text{softmax}(s / T)`. The weight v of the priors is the variance of the
+    held-out components within the classes, in the directions of the decision means, but
+    at most 1, because a larger variance is due to overfitting, for which T accounts. T
+    divides the logarithms of the priors as well, so v is doubled until the log-loss is
+    within two standard errors of the smallest one: otherwise, a rare class could be
+    predicted too often.
 
     Parameters
     ----------
     components, held_out : ndarray of shape (n_samples, n_components)
         The components of some samples, as training samples and as held-out samples.
-    codes, weights, shares : ndarray of shape (n_samples,)
-        Encoded labels and weights, and the result of :func:`shares_of_classes`, which
-        is less than 1 for at least one sample. Samples with 1 determine only
-        :math:`h_k`, because no sample of their class remains.
+    samples : tuple of ndarray of shape (n_samples,)
+        Encoded labels, groups and weights of these samples.
+    shares : ndarray of shape (n_samples,)
+        The result of :func:`shares_of_classes`, which is less than 1 for at least one
+        sample. Samples with 1 determine only :math:`h_k`, because no sample of their
+        class remains.
     means : ndarray of shape (n_classes, n_components)
         The class means of the training samples.
     priors : ndarray of shape (n_classes,)
@@ -263,8 +273,9 @@ def calibrate(components, held_out, codes, weights, shares, means, priors):
     Returns
     -------
     decision_means : ndarray of shape (n_classes, n_components)
-    decision_variance, temperature : float
+    prior_weight, temperature : float
     """
+    codes, groups, weights = samples
     members = np.eye(len(priors))[codes] * weights[:, None]
     mean_shares = shares @ members / members.sum(axis=0)
     members *= (shares < 1)[:, None]
@@ -281,7 +292,18 @@ def calibrate(components, held_out, codes, weights, shares, means, priors):
     deviations = (held_out - own_means[codes]) @ means.T
     scale = weights.sum() * np.square(means).sum()
     variance = weights @ np.square(deviations).sum(axis=1) / scale if scale else 1.0
-    variance = min(float(variance), 1.0)
     scores = held_out @ means.T - np.square(means).sum(axis=1) / 2
-    scores += variance * np.log(priors)
-    return means, variance, fit_temperature(scores, codes, weights)
+    prior_weights = min(float(variance), 1.0) * _PRIOR_WEIGHTS
+    temperatures, losses = [], []
+    for prior_weight in prior_weights:
+        joint = scores + prior_weight * np.log(priors)
+        temperatures.append(fit_temperature(joint, codes, weights))
+        losses.append(_log_losses(joint / temperatures[-1], codes))
+        if weights @ losses[-1] > weights @ losses[max(len(losses) - 2, 0)]:
+            break
+    best = first_good_candidate(losses, groups, weights / weights.sum(), n_errors=2)
+    return means, float(prior_weights[best]), temperatures[best]
+
+
+def _log_losses(scores, codes):
+    return -log_softmax(scores, axis=1)[np.arange(len(codes)), codes]

@@ -3,7 +3,9 @@
 The results must not depend on the order of the rows of X, and must be equal for
 repeated samples and for samples with weights. Equal samples of a class therefore become
 one sample with the sum of their weights. All samples are sorted by class, and then by
-the mean and the variance of their features, which do not depend on the other samples.
+their component along a fixed pseudo-random direction, which does not depend on the
+other samples. The rows of a kernel matrix are sorted by their sum, which does not
+depend on the order of the columns.
 """
 
 from copy import copy
@@ -13,7 +15,6 @@ from operator import getitem
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from skgeom._held_out import row_keys
 from skgeom._statistics import ROWS_PER_BLOCK
@@ -29,33 +30,33 @@ class RowSummary:
     """Summaries of each row, and of all rows."""
 
     keys: np.ndarray  # equal for equal rows
-    means: np.ndarray  # of each row
-    variances: np.ndarray  # of each row
+    positions: np.ndarray  # determine the order of the rows
     center: np.ndarray  # the weighted mean of the rows
     scatter: float  # the weighted sum of squared distances of the rows from center
     weight: float  # the sum of the weights of the rows
 
     @classmethod
-    def of(cls, X, weights):
-        """Summary of dense or sparse samples in memory, with weights."""
-        weight, n_features = weights.sum(), X.shape[1]
+    def of(cls, X, weights, pairs=False):
+        """Summary of samples with weights, or of a kernel matrix (``pairs``)."""
+        weight, (n_samples, n_features) = weights.sum(), X.shape
+        direction = np.random.default_rng(0).standard_normal(n_features)
+        direction = np.ones(n_features) if pairs else direction
+        positions, squares = np.empty((2, n_samples))
         with np.errstate(over="ignore", invalid="ignore"):
-            batches = list(gen_batches(X.shape[0], ROWS_PER_BLOCK))
+            batches = list(gen_batches(n_samples, ROWS_PER_BLOCK))
             total = sum(X[batch].T @ weights[batch] for batch in batches)
             center = total / (weight or 1)
-            if issparse(X):
-                means, variances = mean_variance_axis(X.astype(np.float64), axis=1)
-                # Squared distances of rows from the center, from moments of the rows.
-                squares = n_features * (variances + means**2)
-                squares = squares - 2 * (X @ center) + center @ center
-            else:
-                means = X.mean(axis=1, dtype=np.float64)
-                variances = X.var(axis=1, dtype=np.float64)
-                squares = np.empty(len(X))
-                for batch in batches:
-                    squares[batch] = np.square(X[batch] - center).sum(axis=1)
+            for batch in batches:
+                rows = X[batch]
+                positions[batch] = rows @ direction
+                if issparse(rows):
+                    rows = rows.astype(np.float64)
+                    squares[batch] = rows.multiply(rows).sum(axis=1).ravel()
+                    squares[batch] += center @ center - 2 * (rows @ center)
+                else:
+                    squares[batch] = np.square(rows - center).sum(axis=1)
             scatter = float(weights @ squares)
-        return cls(row_keys(X), means, variances, center, scatter, float(weight))
+        return cls(row_keys(X), positions, center, scatter, float(weight))
 
     @classmethod
     def merged(cls, parts):
@@ -68,7 +69,7 @@ class RowSummary:
         )
         columns = (
             np.concatenate([getattr(part, name) for part in parts])
-            for name in ("keys", "means", "variances")
+            for name in ("keys", "positions")
         )
         return cls(*columns, center, float(scatter), weight)
 
@@ -106,12 +107,13 @@ def distinct_rows(summary, codes, weights, groups=None):
     weights, groups : ndarray of shape (n_distinct,)
         The sum of the weights of each set, and the encoded groups.
     """
-    _, copies = np.unique(summary.keys, return_inverse=True)
+    _, first, copies = np.unique(summary.keys, return_index=True, return_inverse=True)
+    positions = summary.positions[first][copies]  # equal in spite of rounding
     if groups is None:
         groups = copies
     else:
         _, groups = np.unique(groups, return_inverse=True)
-    keys = codes, summary.means, summary.variances, copies, groups
+    keys = codes, positions, copies, groups
     used = np.flatnonzero(weights)
     order = used[np.lexsort([key[used] for key in keys[::-1]])]
     exact = np.stack([codes, copies, groups])[:, order]

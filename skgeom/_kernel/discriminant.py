@@ -253,9 +253,9 @@ class KernelDiscriminantAnalysis(
         the classes are usually closer together in held-out samples than in training
         samples. Small classes are shrunk more: the factor for a class of n samples is
         1 / (1 + c / n), with c estimated on held-out samples.
-    decision_variance_ : float
-        The variance v in the notes; 1 if ``temperature`` is a number or if no sample
-        can be held out.
+    prior_weight_ : float
+        The weight v of the priors in the notes; 1 if ``temperature`` is a number or if
+        no sample can be held out.
     temperature_ : float
         The temperature T in the notes.
     regularization_ : float
@@ -310,10 +310,11 @@ class KernelDiscriminantAnalysis(
 
     .. math:: (z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k) / T .
 
-    The variance v of held-out samples within the classes, in the directions of the
-    decision means, replaces the variance in the denominator of the ratio, which is one
-    and includes the penalty. It is at most one. The temperature does not change the
-    predicted classes.
+    The weight v of the priors, ``prior_weight_``, is the variance of held-out samples
+    within the classes, in the directions of the decision means, but at most one. It
+    replaces the variance in the denominator of the ratio, which is one and includes the
+    penalty. It is doubled until the log-loss of held-out samples is within two standard
+    errors of the smallest one. The temperature does not change the predicted classes.
 
     The leave-one-out log-loss that selects ``gamma`` is the log-loss of the softmax of
     the predicted class indicators, divided by the temperature with the smallest
@@ -511,8 +512,8 @@ class KernelDiscriminantAnalysis(
         weights = check_sample_weight(sample_weight, codes)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
-        relative = weights / weights.max()
-        return X, codes, weights, RowSummary.of(on_cpu(X), relative)
+        relative, pairs = weights / weights.max(), self.kernel == "precomputed"
+        return X, codes, weights, RowSummary.of(on_cpu(X), relative, pairs)
 
     def _accepted(self, X):
         """Types of X that the validation accepts."""
@@ -799,7 +800,7 @@ class KernelDiscriminantAnalysis(
         # solvers are divided by its square root.
         power = 2 if self.penalty == "identity" else 1
         self.lambda_ = float(found.penalty) * data.total_weight**power
-        self.decision_means_, self.decision_variance_ = self.means_, 1.0
+        self.decision_means_, self.prior_weight_ = self.means_, 1.0
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
     def _calibrate(self, data, points, complement, found):
@@ -817,11 +818,10 @@ class KernelDiscriminantAnalysis(
         shares = np.where(complement[0] > 1e-8, shares, 1)
         if (shares == 1).all():
             return
-        means, self.decision_variance_, self.temperature_ = calibrate(
+        means, self.prior_weight_, self.temperature_ = calibrate(
             components,
             predicted,
-            codes,
-            data.sample_weight[held_out],
+            (codes, groups, data.sample_weight[held_out]),
             shares,
             found.means,
             to_numpy(self.priors_),
@@ -888,7 +888,7 @@ class KernelDiscriminantAnalysis(
         Z, means = self._components(X), self.decision_means_
         xp = namespace(Z)
         scores = astype(Z, means.dtype) @ means.T - xp.sum(means**2, axis=1) / 2
-        log_priors = self.decision_variance_ * xp.log(self.priors_)
+        log_priors = self.prior_weight_ * xp.log(self.priors_)
         return (scores + log_priors) / self.temperature_
 
     @property

@@ -212,7 +212,7 @@ def test_kernel_discriminants_by_torch(data, curvature, assert_close):
     X, y = data
     X = X + 100  # far from the origin
     model = KernelDiscriminantAnalysis(gamma=0.05, class_weight={0: 5}).fit(X, y)
-    log_priors = model.decision_variance_ * torch.log(torch.tensor(model.priors_))
+    log_priors = model.prior_weight_ * torch.log(torch.tensor(model.priors_))
 
     class Module(torch.nn.Module):
         def __init__(self):
