@@ -161,7 +161,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     the selected q is ``temperature_``. If there are more than 10,000 samples, the
     held-out samples are taken from a subset of 10,000 samples, which depends on the
     values of X. The result does not depend on the units of the features, on the order
-    of the samples, or on a common factor of all sample weights.
+    of the samples, or on a common factor of all sample weights. The weights of a class
+    must add up to more than one.
 
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in

@@ -524,7 +524,8 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     offsets = sums / np.maximum(n_out, 1e-300)[:, None] - means
     remaining = counts - n_out
     centered = np.sqrt(out)[:, None] * (points - (means + offsets)[labels])
-    scatter = counts.sum() * within - centered.T @ centered
+    covariances = to_numpy(statistics.covariances)
+    scatter = np.tensordot(counts - 1, covariances, axes=1) - centered.T @ centered
     scatter -= (offsets.T * (n_out * counts / remaining)) @ offsets
     # The more samples per feature, the smaller is the ridge. Otherwise, irrelevant
     # features of large variance would hide small features that separate the classes.

@@ -310,7 +310,7 @@ def test_discriminants_of_the_samples_that_are_not_held_out(rng):
     ridge = within.trace() / (2 * statistics.counts.mean()) * (8 / weights.sum()) ** 2
     scatter.flat[::9] += ridge
     expected = np.linalg.solve(scatter, (means - means.mean(axis=0)).T)[:, :2]
-    assert np.sin(subspace_angles(found, expected)).max() < 0.01
+    assert np.sin(subspace_angles(found, expected)).max() < 1e-6
 
 
 @pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])

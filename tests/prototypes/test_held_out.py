@@ -171,12 +171,6 @@ def test_probabilities_of_margins_are_calibrated(make_signals, model):
     assert ours < theirs
 
 
-def test_the_choice_is_printed(capsys):
-    model = RSLVQ(verbose=1).fit(*samples(1.0))
-    line = f"representability {model.representability_:.3g} selected"
-    assert capsys.readouterr().out.count(line) == 1
-
-
 def test_weak_signals():
     """Class information in directions of small variance within the classes."""
     rng = np.random.default_rng(0)

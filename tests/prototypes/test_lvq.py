@@ -354,6 +354,9 @@ def test_verbose_prints(spd, capsys):
     assert "[PLRSQ] epoch 2: loss" in capsys.readouterr().out
     GMLVQ(verbose=2).fit(spd[0][:, 0], spd[1])
     assert "[GMLVQ] training without fold 4" in capsys.readouterr().out
+    model = RSLVQ(verbose=1).fit(spd[0][:, 0], spd[1])
+    line = f"representability {model.representability_:.3g} selected"
+    assert capsys.readouterr().out.count(line) == 1
     PLRSQ(verbose=0).fit(*spd)
     assert capsys.readouterr().out == ""
 
