@@ -380,6 +380,21 @@ def warn_if_at_chance(scores, codes, weights):
         )
 
 
+def warn_of_ends(name, candidates, selected, *ends):
+    """Warn if the selected value is one of the given ends of the candidates."""
+    if len(candidates) > 1 and selected in ends:
+        end, reason = "smallest", ""
+        if selected:
+            end, reason = "largest", ", or the features may not separate the classes"
+        warn_user(
+            f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
+            f"{len(candidates)} candidates, so a better value may be outside of their "
+            f"range{reason}. Scale the features, for example with StandardScaler, or "
+            f"compare values of {name} with GridSearchCV.",
+            UserWarning,
+        )
+
+
 def fit_temperature(scores, codes, weights):
     r"""Estimate the temperature of the scores of held-out samples.
 

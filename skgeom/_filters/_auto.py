@@ -27,6 +27,7 @@ from skgeom._held_out import (
     standard_error,
     training_statistics,
     warn_if_at_chance,
+    warn_of_ends,
     within_standard_error,
 )
 from skgeom._statistics import ClassStatistics, with_noise
@@ -334,6 +335,7 @@ def select(
     path = [(shrinkages[middle], float(sigma2)) for sigma2 in regularizations]
     follow(reversed(path), path[-1])
     chosen = _most_regularized(path, posteriors, shares)
+    _warn_if_largest(path, chosen, posteriors, shares)
     path = [(shrinkage, chosen[1]) for shrinkage in shrinkages]
     follow(path[:middle][::-1], chosen, filters[chosen])
     follow(path[middle + 1 :], chosen, filters[chosen])
@@ -351,6 +353,15 @@ def select(
     }
     held_out, rule = (of_classes[chosen], labels, shares), "held-out log posterior"
     return Selection(*chosen, rule, results, intensities, held_out)
+
+
+def _warn_if_largest(path, chosen, posteriors, shares):
+    """Warn if the largest sigma^2 is better than the next by a standard error."""
+    if chosen == path[0] and len(path) > 1 and path[1] in posteriors:
+        losses = posteriors[path[0]] - posteriors[path[1]]
+        if shares @ losses > standard_error(losses, shares):
+            values = [sigma2 for _, sigma2 in path[::-1]]
+            warn_of_ends("regularization", values, len(values) - 1, len(values) - 1)
 
 
 def warn_if_not_separated(selection):
@@ -481,14 +492,14 @@ def _regularizations(basis, within, counts):
 
     The largest candidate is the largest of the d principal variances within the
     classes. The smallest candidate is about the geometric mean of the d variances. With
-    n > d samples per class, covariances have relative errors of about d / n, and the
-    smallest candidate is about the geometric mean times (d / n)^2, or the smallest
+    n > d samples, the within-class covariance has relative errors of about d / n, and
+    the smallest candidate is about the geometric mean times (d / n)^2, or the smallest
     variance times d / n if this product is smaller: irrelevant features can raise the
     geometric mean far above the relevant variances.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)
     variances = variances[variances > _rounding(variances)]
-    ratio, end = len(variances) / counts.mean(), np.exp(np.log(variances).mean())
+    ratio, end = len(variances) / counts.sum(), np.exp(np.log(variances).mean())
     if ratio < 1:
         end = min(end * ratio**2, variances[0] * ratio)
     n_steps = int(np.log(variances[-1] / end) / np.log(_STEP))
@@ -511,8 +522,11 @@ def _coordinates(within, total, n_components, whiten):
 def _training_discriminants(statistics, within, points, labels, out, n_components):
     """Linear discriminants of the samples that are not held out, in columns.
 
-    The discriminants need not be in the span of the leading principal axes. ``out``
-    contains the weights of the held-out samples, and zeros for all other samples.
+    The discriminants need not be in the span of the leading principal axes. They are
+    computed with regularization and, if the covariance within the classes is regular,
+    almost without: otherwise, irrelevant features of large variance would hide small
+    features that separate the classes. ``out`` contains the weights of the held-out
+    samples, and zeros for all other samples.
     """
     rows = np.flatnonzero(out)
     points, labels, out = take(points, rows), labels[rows], out[rows]
@@ -527,16 +541,16 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     covariances = to_numpy(statistics.covariances)
     scatter = np.tensordot(counts - 1, covariances, axes=1) - centered.T @ centered
     scatter -= (offsets.T * (n_out * counts / remaining)) @ offsets
-    # The more samples per feature, the smaller is the ridge. Otherwise, irrelevant
-    # features of large variance would hide small features that separate the classes.
-    noise = sampling_noise(within, within, counts)
-    noise *= min(len(within) / counts.sum(), 1) ** 2
     means = means - offsets * (n_out / remaining)[:, None]
     means -= means.mean(axis=0)
-    scatter = scatter / remaining.sum() + noise * np.eye(len(scatter))
-    directions = np.linalg.solve(scatter, means.T)
-    left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
-    return left[:, sizes > 1e-10 * sizes[0]][:, :n_components]
+    scatter, n = scatter / remaining.sum(), len(scatter)
+    ridges = sampling_noise(within, within, counts) * np.array([1, 1e-6])
+    is_regular, found = n < remaining.sum() - len(counts), []
+    for ridge in ridges if is_regular else ridges[:1]:
+        directions = np.linalg.solve(scatter + ridge * np.eye(n), means.T)
+        left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
+        found.append(left[:, sizes > 1e-10 * sizes[0]][:, :n_components])
+    return np.hstack(found)
 
 
 def _root(covariance):

@@ -245,9 +245,10 @@ class AMAGauss(BaseFilters):
             If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
             If the filters are linearly dependent, if held-out samples are not
-            classified better than by chance, if one sample causes more than 99 % of
-            the variance of all features, or if one feature has more than 99 % of it
-            and ``regularization`` is "auto".
+            classified better than by chance, if the selected ``regularization`` is the
+            largest candidate and one standard error better than the next one, if one
+            sample causes more than 99 % of the variance of all features, or if one
+            feature has more than 99 % of it and ``regularization`` is "auto".
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(

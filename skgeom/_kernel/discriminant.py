@@ -16,7 +16,7 @@ from sklearn.utils import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._held_out import warn_if_at_chance
+from skgeom._held_out import warn_if_at_chance, warn_of_ends
 from skgeom._kernel._held_out_errors import (
     calibrate,
     first_good_candidate,
@@ -91,7 +91,6 @@ from skgeom.utils.validation import (
     checked_labels,
     class_factors,
     require_memory,
-    warn_user,
 )
 
 # Up to this number of samples, solver="auto" uses an exact solver. At this number, the
@@ -703,8 +702,8 @@ class KernelDiscriminantAnalysis(
         warn_if_at_chance(predictions[i] / remaining, codes, weights)
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
-        _warn_of_ends("gamma", gammas, i, len(gammas) - 1)
-        _warn_of_ends("regularization", values, j, 0, len(values) - 1)
+        warn_of_ends("gamma", gammas, i, len(gammas) - 1)
+        warn_of_ends("regularization", values, j, 0, len(values) - 1)
         return kernels[i], float(values[j])
 
     def _system(self, kernel, data):
@@ -907,21 +906,6 @@ class KernelDiscriminantAnalysis(
         tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _warn_of_ends(name, candidates, selected, *ends):
-    """Warn if the selected value is one of the given ends of the candidates."""
-    if len(candidates) > 1 and selected in ends:
-        end, reason = "smallest", ""
-        if selected:
-            end, reason = "largest", ", or the features may not separate the classes"
-        warn_user(
-            f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
-            f"{len(candidates)} candidates, so a better value may be outside of their "
-            f"range{reason}. Scale the features, for example with StandardScaler, or "
-            f"compare values of {name} with GridSearchCV.",
-            UserWarning,
-        )
 
 
 def _comparable_samples(part):

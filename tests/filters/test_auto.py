@@ -48,15 +48,27 @@ def test_irrelevant_features_of_large_variance(deviation):
     assert accuracy(SQFA(3, random_state=0), *parts) > 0.55
 
 
-@pytest.mark.parametrize(("n_features", "deviation"), [(120, 30), (300, 20)])
-def test_many_irrelevant_features_of_large_variance(n_features, deviation, rng):
+@pytest.mark.parametrize(
+    ("n", "n_features", "deviation", "least"),
+    [(2000, 120, 30, 0.92), (2000, 300, 100, 0.92), (300, 100, 10, 0.8)],
+)
+def test_many_irrelevant_features(n, n_features, deviation, least, rng):
     """Classes differ in the mean of a small feature each."""
-    y = np.arange(4000) % 3
-    X = rng.normal(size=(4000, n_features))
+    y = np.arange(n + 2000) % 3
+    X = rng.normal(size=(n + 2000, n_features))
     X[:, 20:] *= deviation
-    X[np.arange(4000), y] += 3
+    X[np.arange(n + 2000), y] += 3
     sqfa = SQFA(2, random_state=0)
-    assert accuracy(sqfa, X[:2000], y[:2000], X[2000:], y[2000:]) > 0.9
+    assert accuracy(sqfa, X[:n], y[:n], X[n:], y[n:]) > least
+
+
+def test_too_few_samples_for_many_irrelevant_features_are_a_warning(rng):
+    """The accuracy is 40 %, and nearly 100 % with scaled features."""
+    X, y = rng.normal(size=(200, 150)), np.arange(200) % 4
+    X[:, 4:] *= 5
+    X[np.arange(200), y] += 4
+    with pytest.warns(UserWarning, match="regularization, .*, is the largest of"):
+        SQFA(3, random_state=0).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:The predictions of held-out")
@@ -307,10 +319,11 @@ def test_discriminants_of_the_samples_that_are_not_held_out(rng):
     means = np.array([np.average(X, 0, kept * (y == k)) for k in range(3)])
     deviations = X - means[y]
     scatter = (kept * deviations.T) @ deviations / kept.sum()
-    ridge = within.trace() / (2 * statistics.counts.mean()) * (8 / weights.sum()) ** 2
-    scatter.flat[::9] += ridge
-    expected = np.linalg.solve(scatter, (means - means.mean(axis=0)).T)[:, :2]
-    assert np.sin(subspace_angles(found, expected)).max() < 1e-6
+    noise = within.trace() / (2 * statistics.counts.mean())
+    for directions, ridge in ((found[:, :2], noise), (found[:, 2:], 1e-6 * noise)):
+        regularized = scatter + ridge * np.eye(8)
+        expected = np.linalg.solve(regularized, (means - means.mean(axis=0)).T)[:, :2]
+        assert np.sin(subspace_angles(directions, expected)).max() < 1e-6
 
 
 @pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])
