@@ -335,7 +335,8 @@ def select(
     path = [(shrinkages[middle], float(sigma2)) for sigma2 in regularizations]
     follow(reversed(path), path[-1])
     chosen = _most_regularized(path, posteriors, shares)
-    _warn_if_largest(path, chosen, posteriors, shares)
+    if len(path) > 1:
+        _warn_if_largest(path, chosen, scores, len(folds[0].training.classes))
     path = [(shrinkage, chosen[1]) for shrinkage in shrinkages]
     follow(path[:middle][::-1], chosen, filters[chosen])
     follow(path[middle + 1 :], chosen, filters[chosen])
@@ -355,13 +356,11 @@ def select(
     return Selection(*chosen, rule, results, intensities, held_out)
 
 
-def _warn_if_largest(path, chosen, posteriors, shares):
-    """Warn if the largest sigma^2 is better than the next by a standard error."""
-    if chosen == path[0] and len(path) > 1 and path[1] in posteriors:
-        losses = posteriors[path[0]] - posteriors[path[1]]
-        if shares @ losses > standard_error(losses, shares):
-            values = [sigma2 for _, sigma2 in path[::-1]]
-            warn_of_ends("regularization", values, len(values) - 1, len(values) - 1)
+def _warn_if_largest(path, chosen, scores, n_classes):
+    """Warn if less than the largest sigma^2 leads to worse scores than guesses."""
+    if chosen == path[0] and scores.get(path[1], 0) < -np.log(n_classes):
+        values = [sigma2 for _, sigma2 in path[::-1]]
+        warn_of_ends("regularization", values, len(values) - 1, len(values) - 1)
 
 
 def warn_if_not_separated(selection):

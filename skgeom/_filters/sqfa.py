@@ -328,10 +328,10 @@ class SQFA(BaseFilters):
             If the filters are linearly dependent, if all class distances are zero, if
             the covariance of the smallest class is singular and not shrunk, if
             held-out samples are not classified better than by chance, if the selected
-            ``regularization`` is the largest candidate and one standard error better
-            than the next one, if one sample causes more than 99 % of the variance of
-            all features, or if one feature has more than 99 % of it and
-            ``regularization`` is "auto".
+            ``regularization`` is the largest candidate and the next one is worse than
+            guesses, if one sample causes more than 99 % of the variance of all
+            features, or if one feature has more than 99 % of it and ``regularization``
+            is "auto".
         """
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)
