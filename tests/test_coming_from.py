@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-import sklearn
 from scipy.optimize import linear_sum_assignment
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
 )
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier
+from skgeom import SQFA, ClassStatistics
 
 
 def same_filters(one, other, atol):
@@ -31,23 +29,6 @@ def test_sqfa():
     statistics = ClassStatistics.from_data(X, y)
     ours.fit_statistics(statistics)
     same_filters(ours.components_, peers, atol=1e-4)
-
-
-def test_linear_discriminant_analysis():
-    X, y = load_iris(return_X_y=True)
-    ours = GaussianClassifier(covariance="shared", regularization=0).fit(X, y)
-    peer = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
-    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-9)
-
-
-@pytest.mark.skipif(
-    sklearn.__version__ < "1.9", reason="earlier versions divide by 49, not by 50"
-)
-def test_quadratic_discriminant_analysis():
-    X, y = load_iris(return_X_y=True)
-    ours = GaussianClassifier(regularization=0).fit(X, y)
-    peer = QuadraticDiscriminantAnalysis(tol=0).fit(X, y)
-    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-9)
 
 
 def test_a_direction_of_linear_discriminant_analysis():
