@@ -42,7 +42,7 @@ def sample_rows(X, y, sample_weight=None):
 
     If X has more rows, equal rows of a class become one row with the sum of their
     weights. The values of a row determine whether it is selected, so the result does
-    not depend on the order of the rows, the division into blocks, or a common factor.
+    not depend on the order of the rows or on the division into blocks.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def sample_rows(X, y, sample_weight=None):
     if X.shape[0] <= MOST_SAMPLES:
         return np.arange(X.shape[0]), sample_weight
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
-    rows, weights = _select_rows(row_keys(X), _random_numbers(X), y, weights)
+    rows, weights = _select_rows(row_keys(X), y, weights)
     return rows, _unless_ones(weights, sample_weight)
 
 
@@ -62,32 +62,15 @@ def _unless_ones(weights, given):
     return None if given is None and (weights == 1).all() else weights
 
 
-def _random_numbers(X):
-    """A pseudo-random number of each row that does not depend on a common factor."""
-    directions = np.random.default_rng(0).standard_normal((X.shape[1], 2))
-    numbers = np.empty(X.shape[0])
-    for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
-        block = X[batch, ...]
-        block = block if issparse(block) else to_numpy(block)
-        # Rounding errors of the angle change few of the digits that remain.
-        numbers[batch] = np.arctan2(*(block @ directions).T) * 2**30 % 1
-    return numbers
-
-
-def _select_rows(keys, numbers, y, weights):
-    """Distinct rows with the smallest numbers, and their weights.
-
-    Rows with equal keys and labels are equal.
-    """
+def _select_rows(keys, y, weights):
+    """Rows with the smallest distinct pairs of key and label, and their weights."""
     labels = np.unique(y, return_inverse=True)[1]
     order = np.lexsort((labels, keys))
     keys, labels = keys[order], labels[order]
     is_new = (keys[1:] != keys[:-1]) | (labels[1:] != labels[:-1])
     first = np.flatnonzero(np.append(True, is_new))
     weights = np.add.reduceat(weights[order], first)
-    rows = order[first]
-    smallest = np.argsort(numbers[rows], kind="stable")[:MOST_SAMPLES]
-    return rows[smallest], weights[smallest]
+    return order[first[:MOST_SAMPLES]], weights[:MOST_SAMPLES]
 
 
 def row_keys(X):
@@ -267,7 +250,7 @@ def statistics_and_sample(X, y, sample_weight):
     total, some = merged(parts, _merge).compute()
     if some is None:
         raise ValueError("There are no samples: all blocks of X are empty.")
-    _, _, X, y, weights = some
+    _, X, y, weights = some
     return total, (X, y, _unless_ones(weights, sample_weight))
 
 
@@ -283,14 +266,12 @@ def _merge(parts):
 
 
 def _some_of_block(X, y, sample_weight):
-    """The selected rows of positive weight: keys, numbers, X, y and weights."""
+    """Keys, samples, labels and weights of the selected rows of positive weight."""
     if _num_samples(X) == 0:
         return None
     X, y, weights = checked_samples(X, y, sample_weight, some=False)
     weights = np.ones(len(y)) if weights is None else weights
-    if not len(y):
-        return None
-    return _smallest(row_keys(X), _random_numbers(X), X, y, weights)
+    return _smallest(row_keys(X), X, y, weights) if len(y) else None
 
 
 def _sampled(parts):
@@ -301,9 +282,9 @@ def _sampled(parts):
     return _smallest(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _smallest(keys, numbers, X, y, weights):
-    rows, weights = _select_rows(keys, numbers, y, weights)
-    return keys[rows], numbers[rows], X[rows], y[rows], weights
+def _smallest(keys, X, y, weights):
+    rows, weights = _select_rows(keys, y, weights)
+    return keys[rows], X[rows], y[rows], weights
 
 
 def class_shares(labels, weights, power=0):
@@ -364,35 +345,37 @@ def warn_if_at_chance(scores, codes, weights):
 
     The accuracy with equal weights of the classes has to exceed one over the number of
     classes by more than two standard errors. ``scores`` contains the scores of the
-    classes, of shape (n_samples, n_classes).
+    classes, of shape (n_samples, n_classes). Returns whether there was a warning.
     """
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
     correct = (scores.argmax(axis=1) == codes).astype(float)
     accuracy, error = shares @ correct, standard_error(correct, shares)
-    if accuracy - 2 * error <= chance:
+    is_at_chance = accuracy - 2 * error <= chance
+    if is_at_chance:
         warn_user(
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
             f"{error:.3f}), and that of guesses is {chance:.3f}. Scale or select "
-            "features, use more samples, filters or prototypes or a smaller "
-            "regularization, or use another classifier.",
+            "features, use more samples, or use a different classifier. For filters, "
+            "increase n_components or decrease regularization. For prototypes, "
+            "increase n_prototypes.",
             UserWarning,
         )
+    return is_at_chance
 
 
-def warn_of_ends(name, candidates, selected, *ends):
-    """Warn if the selected value is one of the given ends of the candidates."""
-    if len(candidates) > 1 and selected in ends:
-        end, reason = "smallest", ""
-        if selected:
-            end, reason = "largest", ", or the features may not separate the classes"
-        warn_user(
-            f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
-            f"{len(candidates)} candidates, so a better value may be outside of their "
-            f"range{reason}. Scale the features, for example with StandardScaler, or "
-            f"compare values of {name} with GridSearchCV.",
-            UserWarning,
-        )
+def warn_of_end(name, candidates, selected):
+    """Warn that the first or the last of the ascending candidates is selected."""
+    end, reason = "smallest", ""
+    if selected:
+        end, reason = "largest", ", or the features may not separate the classes"
+    warn_user(
+        f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
+        f"{len(candidates)} candidates, so a better value may be outside of their "
+        f"range{reason}. Scale the features, for example with StandardScaler, or "
+        f"compare values of {name} with GridSearchCV.",
+        UserWarning,
+    )
 
 
 def fit_temperature(scores, codes, weights):

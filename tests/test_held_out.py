@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
-from scipy.sparse import csr_array
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, _held_out
@@ -58,17 +57,6 @@ def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, 
         again = clone(model).fit(X[order], y[order])
         for name in ("shrinkage_", "regularization_"):
             np.testing.assert_allclose(getattr(again, name), getattr(expected, name))
-
-
-@pytest.mark.parametrize("to_kind", [np.asarray, csr_array])
-def test_part_of_the_samples_does_not_depend_on_their_unit(to_kind, monkeypatch, rng):
-    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 100)
-    X, y = rng.normal(size=(300, 5)), np.arange(300) % 3
-    rows, again = (_held_out.sample_rows(to_kind(Z), y)[0] for Z in (X, 3.7 * X))
-    assert_array_equal(rows, again)
-    # They are random: no quarter of the values of a feature is missing or frequent.
-    quarters = np.argsort(np.argsort(X[:, 0]))[rows] // 75
-    assert_array_less(abs(np.bincount(quarters, minlength=4) - 25), 13)
 
 
 def test_a_class_of_equal_samples_is_never_held_out(rng):

@@ -27,7 +27,7 @@ from skgeom._held_out import (
     standard_error,
     training_statistics,
     warn_if_at_chance,
-    warn_of_ends,
+    warn_of_end,
     within_standard_error,
 )
 from skgeom._statistics import ClassStatistics, with_noise
@@ -335,8 +335,6 @@ def select(
     path = [(shrinkages[middle], float(sigma2)) for sigma2 in regularizations]
     follow(reversed(path), path[-1])
     chosen = _most_regularized(path, posteriors, shares)
-    if len(path) > 1:
-        _warn_if_largest(path, chosen, scores, len(folds[0].training.classes))
     path = [(shrinkage, chosen[1]) for shrinkage in shrinkages]
     follow(path[:middle][::-1], chosen, filters[chosen])
     follow(path[middle + 1 :], chosen, filters[chosen])
@@ -356,28 +354,25 @@ def select(
     return Selection(*chosen, rule, results, intensities, held_out)
 
 
-def _warn_if_largest(path, chosen, scores, n_classes):
-    """Warn if less than the largest sigma^2 leads to worse scores than guesses."""
-    if chosen == path[0] and scores.get(path[1], 0) < -np.log(n_classes):
-        values = [sigma2 for _, sigma2 in path[::-1]]
-        warn_of_ends("regularization", values, len(values) - 1, len(values) - 1)
-
-
 def warn_if_not_separated(selection):
-    """Warn unless held-out samples were classified better than by chance."""
+    """Warn if held-out samples were not separated, or with the largest sigma^2 only."""
     if selection.held_out is None:
         return
     if np.isneginf(selection.held_out[0]).any():
         warn_user(
-            "The class covariances of the training folds are singular for all "
-            "candidates of shrinkage and regularization, so no held-out sample was "
-            f"scored. The most regularized candidate is used: shrinkage "
+            "The class covariances of some training folds are singular for all "
+            "candidates of shrinkage and regularization, so the candidates have no "
+            f"score. The most regularized candidate is used: shrinkage "
             f"{selection.shrinkage} and regularization {selection.regularization:.3g}. "
             "Increase regularization, or use 'auto'.",
             UserWarning,
         )
-    else:
-        warn_if_at_chance(*selection.held_out)
+    elif not warn_if_at_chance(*selection.held_out):
+        values, first = np.unique(selection.scores["regularization"], return_index=True)
+        if len(values) > 1 and selection.regularization == values[-1]:
+            chance = -np.log(selection.held_out[0].shape[1])
+            if selection.scores["mean_log_posterior"][first[-2]] < chance:
+                warn_of_end("regularization", values, -1)
 
 
 def warn_if_unscaled_filters(total, space):
@@ -491,9 +486,8 @@ def _regularizations(basis, within, counts):
 
     The largest candidate is the largest of the d principal variances within the
     classes. The smallest candidate is about the geometric mean of the d variances. With
-    n > d samples, the within-class covariance has relative errors of about d / n, and
-    the smallest candidate is about the geometric mean times (d / n)^2, or the smallest
-    variance times d / n if this product is smaller: irrelevant features can raise the
+    N > d samples, it is about the geometric mean times (d / N)^2, or the smallest
+    variance times d / N if this product is smaller: irrelevant features can raise the
     geometric mean far above the relevant variances.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)

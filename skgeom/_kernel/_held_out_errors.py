@@ -125,7 +125,7 @@ def held_out_residuals(residuals, complement, groups):
 
 
 def first_good_candidate(losses, groups, weights, n_errors=1):
-    """The first candidate within some standard errors, or 1 %, of the smallest loss.
+    """The first candidate within ``n_errors`` standard errors, or 1 %, of the best one.
 
     Parameters
     ----------
@@ -251,9 +251,10 @@ def calibrate(components, held_out, samples, shares, means, priors):
     :math:`\text{softmax}(s / T)`. The weight v of the priors is the variance of the
     held-out components within the classes, in the directions of the decision means, but
     at most 1, because a larger variance is due to overfitting, for which T accounts. T
-    divides the logarithms of the priors as well, so v is doubled until the log-loss is
-    within two standard errors of the smallest one: otherwise, a rare class could be
-    predicted too often.
+    divides the logarithms of the priors as well, so a rare class could be predicted too
+    often. Therefore v is doubled, up to seven times, as long as the log-loss decreases,
+    and the smallest value is used whose log-loss is within two standard errors, or 1 %,
+    of the best one.
 
     Parameters
     ----------
@@ -299,7 +300,7 @@ def calibrate(components, held_out, samples, shares, means, priors):
         joint = scores + prior_weight * np.log(priors)
         temperatures.append(fit_temperature(joint, codes, weights))
         losses.append(_log_losses(joint / temperatures[-1], codes))
-        if weights @ losses[-1] > weights @ losses[max(len(losses) - 2, 0)]:
+        if losses[1:] and weights @ losses[-1] >= weights @ losses[-2]:
             break
     best = first_good_candidate(losses, groups, weights / weights.sum(), n_errors=2)
     return means, float(prior_weights[best]), temperatures[best]

@@ -3,9 +3,9 @@
 The results must not depend on the order of the rows of X, and must be equal for
 repeated samples and for samples with weights. Equal samples of a class therefore become
 one sample with the sum of their weights. All samples are sorted by class, and then by
-their component along a fixed pseudo-random direction, which does not depend on the
-other samples. The rows of a kernel matrix are sorted by their sum, which does not
-depend on the order of the columns.
+the sum of the cubes of their features. The sum depends neither on the other samples nor
+on the order of the features, and varies even if all rows have the same mean and
+variance.
 """
 
 from copy import copy
@@ -36,24 +36,22 @@ class RowSummary:
     weight: float  # the sum of the weights of the rows
 
     @classmethod
-    def of(cls, X, weights, pairs=False):
-        """Summary of samples with weights, or of a kernel matrix (``pairs``)."""
-        weight, (n_samples, n_features) = weights.sum(), X.shape
-        direction = np.random.default_rng(0).standard_normal(n_features)
-        direction = np.ones(n_features) if pairs else direction
+    def of(cls, X, weights):
+        """Summary of dense or sparse samples in memory, with weights."""
+        weight, n_samples = weights.sum(), X.shape[0]
         positions, squares = np.empty((2, n_samples))
         with np.errstate(over="ignore", invalid="ignore"):
             batches = list(gen_batches(n_samples, ROWS_PER_BLOCK))
             total = sum(X[batch].T @ weights[batch] for batch in batches)
             center = total / (weight or 1)
             for batch in batches:
-                rows = X[batch]
-                positions[batch] = rows @ direction
+                rows = X[batch].astype(np.float64)
                 if issparse(rows):
-                    rows = rows.astype(np.float64)
+                    positions[batch] = rows.power(3).sum(axis=1).ravel()
                     squares[batch] = rows.multiply(rows).sum(axis=1).ravel()
                     squares[batch] += center @ center - 2 * (rows @ center)
                 else:
+                    positions[batch] = (rows * rows * rows).sum(axis=1)
                     squares[batch] = np.square(rows - center).sum(axis=1)
             scatter = float(weights @ squares)
         return cls(row_keys(X), positions, center, scatter, float(weight))

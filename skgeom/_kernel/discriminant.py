@@ -16,7 +16,7 @@ from sklearn.utils import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._held_out import warn_if_at_chance, warn_of_ends
+from skgeom._held_out import warn_if_at_chance, warn_of_end
 from skgeom._kernel._held_out_errors import (
     calibrate,
     first_good_candidate,
@@ -312,8 +312,9 @@ class KernelDiscriminantAnalysis(
     The weight v of the priors, ``prior_weight_``, is the variance of held-out samples
     within the classes, in the directions of the decision means, but at most one. It
     replaces the variance in the denominator of the ratio, which is one and includes the
-    penalty. It is doubled until the log-loss of held-out samples is within two standard
-    errors of the smallest one. The temperature does not change the predicted classes.
+    penalty. It is doubled, up to seven times, if this decreases the log-loss of
+    held-out samples by more than two standard errors and 1 %. The temperature does not
+    change the predicted classes.
 
     The leave-one-out log-loss that selects ``gamma`` is the log-loss of the softmax of
     the predicted class indicators, divided by the temperature with the smallest
@@ -511,8 +512,7 @@ class KernelDiscriminantAnalysis(
         weights = check_sample_weight(sample_weight, codes)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
-        relative, pairs = weights / weights.max(), self.kernel == "precomputed"
-        return X, codes, weights, RowSummary.of(on_cpu(X), relative, pairs)
+        return X, codes, weights, RowSummary.of(on_cpu(X), weights / weights.max())
 
     def _accepted(self, X):
         """Types of X that the validation accepts."""
@@ -702,8 +702,10 @@ class KernelDiscriminantAnalysis(
         warn_if_at_chance(predictions[i] / remaining, codes, weights)
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
-        warn_of_ends("gamma", gammas, i, len(gammas) - 1)
-        warn_of_ends("regularization", values, j, 0, len(values) - 1)
+        if i == len(gammas) - 1 > 0:
+            warn_of_end("gamma", gammas, i)
+        if len(values) > 1 and j in (0, len(values) - 1):
+            warn_of_end("regularization", values, j)
         return kernels[i], float(values[j])
 
     def _system(self, kernel, data):
