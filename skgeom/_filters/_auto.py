@@ -485,14 +485,17 @@ def _regularizations(basis, within, counts):
     """The candidates of sigma^2 in descending order.
 
     The largest candidate is the largest of the d principal variances within the
-    classes. The smallest candidate is about the geometric mean of the d variances. With
-    N > d samples, it is about the geometric mean times (d / N)^2, or the smallest
-    variance times d / N if this product is smaller: irrelevant features can raise the
-    geometric mean far above the relevant variances.
+    classes. The smallest candidate is about the geometric mean of the d variances, or
+    with N > d samples, the geometric mean times (d / N)^2 or the smallest variance
+    times d / N, whichever is smaller: irrelevant features can raise the geometric mean
+    far above the relevant variances. N is the mean number of samples of a class if it
+    exceeds d, and otherwise the number of all samples.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)
     variances = variances[variances > _rounding(variances)]
-    ratio, end = len(variances) / counts.sum(), np.exp(np.log(variances).mean())
+    n_dimensions, end = len(variances), np.exp(np.log(variances).mean())
+    n_samples = counts.mean() if n_dimensions < counts.mean() else counts.sum()
+    ratio = n_dimensions / n_samples
     if ratio < 1:
         end = min(end * ratio**2, variances[0] * ratio)
     n_steps = int(np.log(variances[-1] / end) / np.log(_STEP))
