@@ -518,11 +518,8 @@ def _coordinates(within, total, n_components, whiten):
 def _training_discriminants(statistics, within, points, labels, out, n_components):
     """Linear discriminants of the samples that are not held out, in columns.
 
-    The discriminants need not be in the span of the leading principal axes. They are
-    computed with regularization and, if the covariance within the classes is regular,
-    almost without: otherwise, irrelevant features of large variance would hide small
-    features that separate the classes. ``out`` contains the weights of the held-out
-    samples, and zeros for all other samples.
+    The discriminants need not be in the span of the leading principal axes. ``out``
+    contains the weights of the held-out samples, and zeros for all other samples.
     """
     rows = np.flatnonzero(out)
     points, labels, out = take(points, rows), labels[rows], out[rows]
@@ -540,13 +537,12 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     means = means - offsets * (n_out / remaining)[:, None]
     means -= means.mean(axis=0)
     scatter, n = scatter / remaining.sum(), len(scatter)
-    ridges = sampling_noise(within, within, counts) * np.array([1, 1e-6])
-    is_regular, found = n < remaining.sum() - len(counts), []
-    for ridge in ridges if is_regular else ridges[:1]:
-        directions = np.linalg.solve(scatter + ridge * np.eye(n), means.T)
-        left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
-        found.append(left[:, sizes > 1e-10 * sizes[0]][:, :n_components])
-    return np.hstack(found)
+    # The more samples per feature, the smaller is the ridge. Otherwise, irrelevant
+    # features of large variance would hide small features that separate the classes.
+    noise = sampling_noise(within, within, counts) * min(n / counts.sum(), 1) ** 2
+    directions = np.linalg.solve(scatter + noise * np.eye(n), means.T)
+    left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
+    return left[:, sizes > 1e-10 * sizes[0]][:, :n_components]
 
 
 def _root(covariance):
