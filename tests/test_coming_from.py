@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.optimize import linear_sum_assignment
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
 )
 
-from skgeom import SQFA, ClassStatistics
+from skgeom import SQFA, ClassStatistics, GaussianClassifier
 
 
 def same_filters(one, other, atol):
@@ -29,6 +31,17 @@ def test_sqfa():
     statistics = ClassStatistics.from_data(X, y)
     ours.fit_statistics(statistics)
     same_filters(ours.components_, peers, atol=1e-4)
+
+
+def test_discriminant_analysis():
+    X, y = load_iris(return_X_y=True)
+    peers = {"shared": LinearDiscriminantAnalysis("lsqr")}
+    if sklearn.__version__ >= "1.9":  # earlier versions divide by 49, not by 50
+        peers["full"] = QuadraticDiscriminantAnalysis(tol=0)
+    for covariance, peer in peers.items():
+        ours = GaussianClassifier(covariance, regularization=0).fit(X, y)
+        theirs = peer.fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(ours.predict_proba(X), theirs, atol=1e-9)
 
 
 def test_a_direction_of_linear_discriminant_analysis():

@@ -65,13 +65,11 @@ def test_variance_predicts_the_target_within_its_intervals(fitted):
         assert abs(((low <= y) & (y <= high)).mean() - coverage) < 0.06
 
 
-def test_rows_weights_and_units_do_not_matter(fitted):
+def test_weights_and_units_do_not_matter(fitted):
     X, y = scales(1000)
     new = scales(50, seed=3)[0]
-    order = np.random.default_rng(0).permutation(len(y))
     units = np.geomspace(1e-3, 1e3, 6)
     changes = [
-        (X[order], y[order], None, 1),
         (X, y, np.full(len(y), 0.01), 1),
         (X * units, y, None, units),
     ]

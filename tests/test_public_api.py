@@ -7,18 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from make_stubs import MODULES
 from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
-NAMESPACES = [
-    "skgeom",
-    "skgeom.baselines",
-    "skgeom.datasets",
-    "skgeom.geometry",
-    "skgeom.objectives",
-    "skgeom.optim",
-    "skgeom.plotting",
-]
 REFERENCE = Path(__file__).parents[1] / "doc" / "api.rst"
 
 # Codes of numpydoc that are not asked for. Among those that are: PR01 and PR02, the
@@ -36,7 +28,7 @@ IGNORED_IN_RECORDS = IGNORED | {"EX01", "PR01"}  # dataclasses, tested by their 
 
 def public_objects():
     """Public functions and classes, by dotted name."""
-    for namespace in NAMESPACES:
+    for namespace in MODULES:
         module = importlib.import_module(namespace)
         for name in module.__all__:
             obj = getattr(module, name)
@@ -75,7 +67,7 @@ def test_docstring_of_member(name):
     assert not errors(name, IGNORED_IN_METHODS)
 
 
-@pytest.mark.parametrize("namespace", NAMESPACES)
+@pytest.mark.parametrize("namespace", MODULES)
 def test_namespace(namespace):
     module = importlib.import_module(namespace)
     assert module.__doc__

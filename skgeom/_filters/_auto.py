@@ -355,14 +355,18 @@ def select(
 
 
 def warn_if_not_separated(selection):
-    """Warn if held-out samples were not separated, or with the largest sigma^2 only."""
+    """Warn if filters do not separate held-out samples, or at the largest sigma^2 only.
+
+    The second warning is raised if the largest candidate was selected and the next one
+    has a lower mean log posterior than equal probabilities.
+    """
     if selection.held_out is None:
         return
     if np.isneginf(selection.held_out[0]).any():
         warn_user(
             "The class covariances of some training folds are singular for all "
             "candidates of shrinkage and regularization, so the candidates have no "
-            f"score. The most regularized candidate is used: shrinkage "
+            "score. The most regularized candidate is used: shrinkage "
             f"{selection.shrinkage} and regularization {selection.regularization:.3g}. "
             "Increase regularization, or use 'auto'.",
             UserWarning,
@@ -370,8 +374,8 @@ def warn_if_not_separated(selection):
     elif not warn_if_at_chance(*selection.held_out):
         values, first = np.unique(selection.scores["regularization"], return_index=True)
         if len(values) > 1 and selection.regularization == values[-1]:
-            chance = -np.log(selection.held_out[0].shape[1])
-            if selection.scores["mean_log_posterior"][first[-2]] < chance:
+            of_next = selection.scores["mean_log_posterior"][first[-2]]
+            if of_next < -np.log(selection.held_out[0].shape[1]):
                 warn_of_end("regularization", values, -1)
 
 

@@ -183,7 +183,7 @@ def log_losses(predicted, codes, weights):
     ndarray of shape (n_samples,)
     """
     temperature = fit_temperature(predicted, codes, weights)
-    return _log_losses(predicted / temperature, codes)
+    return _cross_entropies(predicted / temperature, codes)
 
 
 def held_out_components(components, samples, complement, found, criterion):
@@ -299,12 +299,13 @@ def calibrate(components, held_out, samples, shares, means, priors):
     for prior_weight in prior_weights:
         joint = scores + prior_weight * np.log(priors)
         temperatures.append(fit_temperature(joint, codes, weights))
-        losses.append(_log_losses(joint / temperatures[-1], codes))
+        losses.append(_cross_entropies(joint / temperatures[-1], codes))
         if losses[1:] and weights @ losses[-1] >= weights @ losses[-2]:
             break
     best = first_good_candidate(losses, groups, weights / weights.sum(), n_errors=2)
     return means, float(prior_weights[best]), temperatures[best]
 
 
-def _log_losses(scores, codes):
+def _cross_entropies(scores, codes):
+    """Negative logarithms of the probabilities of the classes of the samples."""
     return -log_softmax(scores, axis=1)[np.arange(len(codes)), codes]

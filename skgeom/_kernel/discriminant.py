@@ -702,7 +702,7 @@ class KernelDiscriminantAnalysis(
         warn_if_at_chance(predictions[i] / remaining, codes, weights)
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
-        if i == len(gammas) - 1 > 0:
+        if i and i == len(gammas) - 1:
             warn_of_end("gamma", gammas, i)
         if len(values) > 1 and j in (0, len(values) - 1):
             warn_of_end("regularization", values, j)

@@ -49,16 +49,21 @@ def test_irrelevant_features_of_large_variance(deviation):
 
 
 @pytest.mark.parametrize(
-    ("n", "n_features", "deviation", "least"),
-    [(2000, 120, 30, 0.9), (2000, 300, 20, 0.9), (300, 100, 10, 0.8)],
+    "sigma2, n, n_features, deviation, least",
+    [
+        ("auto", 2000, 120, 30, 0.9),
+        ("auto", 2000, 300, 20, 0.9),
+        ("auto", 300, 100, 10, 0.8),
+        (0, 600, 300, 20, 0.8),  # without a warning: log posteriors are overconfident
+    ],
 )
-def test_many_irrelevant_features(n, n_features, deviation, least, rng):
+def test_many_irrelevant_features(sigma2, n, n_features, deviation, least, rng):
     """Classes differ in the mean of a small feature each."""
     y = np.arange(n + 2000) % 3
     X = rng.normal(size=(n + 2000, n_features))
     X[:, 20:] *= deviation
     X[np.arange(n + 2000), y] += 3
-    sqfa = SQFA(2, random_state=0)
+    sqfa = SQFA(2, regularization=sigma2, random_state=0)
     assert accuracy(sqfa, X[:n], y[:n], X[n:], y[n:]) > least
 
 
@@ -68,7 +73,7 @@ def test_too_few_samples_for_many_irrelevant_features_are_a_warning(rng):
     X[:, 4:] *= 5
     X[np.arange(200), y] += 4
     with pytest.warns(UserWarning, match="regularization, .*, is the largest of"):
-        SQFA(3, random_state=0).fit(X, y)
+        SQFA(3).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:The predictions of held-out")
@@ -130,14 +135,6 @@ def test_features_without_structure_are_a_warning(sizes, n_features, rng):
     X, y = rng.normal(size=(sum(sizes), n_features)), np.repeat([0, 1], sizes)
     with pytest.warns(UserWarning, match="not significantly better than chance"):
         SQFA(2, random_state=0).fit(X, y)
-
-
-def test_overconfident_posteriors_are_no_warning(rng):
-    """Without regularization, the mean log posterior can be below that of guesses."""
-    y = np.repeat([0, 1, 2], 200)
-    X = np.where(np.arange(300) < 20, 1, 20) * rng.normal(size=(600, 300))
-    X[np.arange(600), y] += 3
-    SQFA(2, regularization=0, random_state=0).fit(X, y)  # without a warning
 
 
 # What is selected

@@ -186,11 +186,17 @@ def test_verbose_prints_a_line_a_stage(iris, capsys):
 
 
 def test_verbose_prints_the_selection_once(iris, capsys):
-    for model in (SQFA(1, verbose=1, random_state=0), AMAGauss(1, verbose=1)):
-        model.fit(*iris)
-        line = f"shrinkage {model.shrinkage_} and regularization "
-        line += f"{model.regularization_:.6g} ({model.selection_rule_})"
-        assert capsys.readouterr().out.count(line) == 1
+    statistics = ClassStatistics.from_data(*iris)
+    sqfa, ama = SQFA(1, verbose=1, random_state=0), AMAGauss(1, verbose=1)
+    given = SQFA(1, verbose=1, regularization=0.1, covariance_estimator=None)
+    fits = [(model.fit, iris) for model in (sqfa, given, ama)]
+    fits += [(sqfa.fit_statistics, (s,)) for s in (statistics, 2 * [statistics])]
+    for fit, data in [*fits, (sqfa.partial_fit, iris)]:
+        model = fit(*data)
+        line = f"[{type(model).__name__}] shrinkage {model.shrinkage_} and "
+        line += f"regularization {model.regularization_:.6g} ({model.selection_rule_})"
+        printed = capsys.readouterr().out.splitlines()
+        assert [each for each in printed if "] shrinkage" in each] == [line]
 
 
 # Bad input, and input that looks bad but is not.
