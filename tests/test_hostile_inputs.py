@@ -105,7 +105,7 @@ REFUSED = {
     "X is None": (lambda X, y: (None, y), "2D array|SPD matrices|NoneType"),
     "X is ragged": (lambda X, y: ([[1], [1, 2]], [0, 1]), "inhomogeneous"),
     "NaN in y": (lambda X, y: (X, with_entry(y, np.nan)), "Input y contains NaN"),
-    "NA in y": (lambda X, y: (X, pd.Series(with_label(y, pd.NA))), "labels in y are"),
+    "NA in y": (lambda X, y: (X, pd.Series(with_label(y, pd.NA))), "missing label"),
     "y is a number": (lambda X, y: (X, 1), "1d array|at least 1 dim"),
     "y has two axes": (lambda X, y: (X, np.c_[y, y]), "1d array"),
     "mixed y": (lambda X, y: (X, labels(y, [0, "a", 2.5])), "Unknown label type"),

@@ -106,7 +106,7 @@ def test_extra_memory_is_below_the_size_of_the_data(order, rng):
         (np.ones(4), [0, 1, 0, 1], "Expected 2D array"),
         (np.full((4, 2), np.nan), [0, 1, 0, 1], "Input X contains NaN"),
         (np.ones((4, 2)), [0.1, 0.2, 0.3, 0.4], "Unknown label type"),
-        (np.ones((4, 2)), [0, 1, 0, np.nan], "1 of the labels in y are missing"),
+        (np.ones((4, 2)), [0, 1, 0, np.nan], "1 missing label"),
         (np.ones((4, 2)), None, "y is None"),
     ],
 )
@@ -381,7 +381,7 @@ def test_names_of_features_are_kept_and_compared(rng):
 def test_missing_labels_of_a_list_are_counted(missing, rng):
     y = ["a", "b"] * 5 + [missing, "a"]
     for fit in (ClassStatistics.from_data, GaussianClassifier().fit, RSLVQ().fit):
-        with pytest.raises(ValueError, match=r"1 of the labels .* row 10\."):
+        with pytest.raises(ValueError, match=r"1 missing label.* row 10\."):
             fit(rng.normal(size=(12, 2)), y)
 
 

@@ -322,8 +322,9 @@ def select(
             of_classes[candidate] = of_all = np.concatenate(of_folds)
             posteriors[candidate] = of_all[np.arange(len(labels)), labels]
             scores[candidate] = score = shares @ posteriors[candidate]
-            message = "shrinkage {}, regularization {:.4g}: {:.6f}"
-            message = message.format(*candidate, score)
+            highest = max(scores, key=scores.get)
+            message = "highest score {:.6f} with shrinkage {} and regularization {:.4g}"
+            message = message.format(scores[highest], *highest)
             current_progress().step("selection", message, name="candidate")
             if np.isfinite([scores[best], score]).all():
                 losses = posteriors[best] - posteriors[candidate]
@@ -379,7 +380,7 @@ def warn_if_not_separated(selection):
                 warn_of_end("regularization", values, -1)
 
 
-def warn_if_unscaled_filters(total, space):
+def warn_if_unscaled_filters(total, space, estimator):
     """Warn if one feature has nearly the whole variance of all features."""
     variances = total.diagonal()
     if type(space) is not FeatureSpace:
@@ -388,6 +389,7 @@ def warn_if_unscaled_filters(total, space):
         variances,
         "The filters have unit norm, and the same regularization is added to the "
         "variance of each filter output, so the units of the features matter.",
+        estimator,
     )
 
 

@@ -30,6 +30,7 @@ from skgeom._filters._optimization import (
 from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._statistics import (
     ClassStatistics,
+    closed_form_shrinkage,
     statistics_of_samples,
     warn_if_outlier,
     with_noise,
@@ -421,12 +422,17 @@ class BaseFilters(
                 self._n_filters,
                 self.constraint,
             )
+        rule, intensities = "sampling noise", None
+        if shrinks:
+            rule = "closed form"
+            intensities = closed_form_shrinkage(
+                statistics.covariances, statistics.counts
+            )
         if sigma2 == "auto":
-            estimated = statistics.shrunk() if shrinks else statistics
+            estimated = statistics.shrunk(intensities) if shrinks else statistics
             pooled = map(on_cpu, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
-        rule = "closed form" if shrinks else "sampling noise"
-        return Selection(None, float(sigma2), rule)
+        return Selection(None, float(sigma2), rule, intensities=intensities)
 
     def _store_selection(self, selection, array_like):
         self.shrinkage_ = selection.shrinkage
@@ -448,8 +454,6 @@ class BaseFilters(
         """
         if selection.intensities is not None:
             statistics = statistics.shrunk(selection.intensities)
-        elif selection.rule == "closed form":
-            statistics = statistics.shrunk()
         return with_noise(statistics, self._noise(space))
 
     # Optimization

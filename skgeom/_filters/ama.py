@@ -279,7 +279,7 @@ class AMAGauss(BaseFilters):
             objective = _information(samples, labels, *model)
         within, total = map(to_numpy, statistics.pooled_covariances())
         if self._sigma2 == "auto":
-            warn_if_unscaled_filters(total, space)
+            warn_if_unscaled_filters(total, space, self)
         span_only = is_negligible(sigma2, within)
         if span_only:
             check_regular(statistics, statistics.covariances, total, self._n_filters)

@@ -180,7 +180,7 @@ class SQFA(BaseFilters):
         The selected :math:`\rho`. None if no :math:`\rho` was selected on held-out
         samples.
     class_shrinkages_ : ndarray of shape (n_classes,) or None
-        The intensities :math:`\rho_k`. None if no :math:`\rho` was selected.
+        The intensities :math:`\rho_k`. None if the method did not shrink covariances.
     selection_rule_ : str
         Method that selected ``shrinkage_`` and ``regularization_``:
         ``"held-out log posterior"``; ``"given"``, if neither is automatic;
@@ -501,7 +501,7 @@ class SQFA(BaseFilters):
             warn_if_not_separated(selection)
             if self._sigma2 == "auto":
                 warn_if_unscaled_filters(
-                    on_cpu(statistics.pooled_covariances()[1]), space
+                    on_cpu(statistics.pooled_covariances()[1]), space, self
                 )
         report = self._reporter(space, array_like)
         filters, groups = optimize_filters(

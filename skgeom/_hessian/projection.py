@@ -264,7 +264,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         self.covariance_ = _covariance(X)
         if self.n_covariance:
             consequence = "It determines the first eigenvector of the covariance."
-            warn_if_unscaled(np.diag(self.covariance_), consequence)
+            warn_if_unscaled(np.diag(self.covariance_), consequence, self)
         values, axes = _eigenvectors(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
         _check_rank(values, self.n_covariance, "n_covariance", "covariance of X")

@@ -15,6 +15,7 @@ from sklearn.utils import (
     gen_batches,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
 
 from skgeom._held_out import warn_if_at_chance, warn_of_end
 from skgeom._kernel._held_out_errors import (
@@ -91,6 +92,7 @@ from skgeom.utils.validation import (
     checked_labels,
     class_factors,
     require_memory,
+    warn_if_unscaled,
 )
 
 # Up to this number of samples, solver="auto" uses an exact solver. At this number, the
@@ -454,9 +456,10 @@ class KernelDiscriminantAnalysis(
         Warns
         -----
         UserWarning
-            If the selected ``gamma`` is the largest candidate, if the selected
-            ``regularization`` is the smallest or the largest candidate, if the
-            predictions of held-out samples with the selected values are not
+            If ``gamma`` is selected and one feature has more than 99 % of the variance
+            within the classes, if the selected ``gamma`` is the largest candidate, if
+            the selected ``regularization`` is the smallest or the largest candidate, if
+            the predictions of held-out samples with the selected values are not
             significantly better than chance, if ``gamma`` is not a number and one
             sample causes more than 99 % of the variance of the features, or if
             ``gamma`` is not selected and the kernel matrix is nearly diagonal.
@@ -490,9 +493,12 @@ class KernelDiscriminantAnalysis(
             self._calibrate(data, points, complement, found)
         if kernel.precomputed:
             self._set_all_coefficients(data, points)
-        names = "gamma", "regularization", "solver", "n_landmarks", "temperature"
-        values = (f"{name}={getattr(self, f'{name}_')}" for name in names)
-        current_progress().print(", ".join(values))
+        names = "gamma", "regularization", "solver", "n_landmarks", "prior_weight"
+        values = [(name, getattr(self, f"{name}_")) for name in (*names, "temperature")]
+        texts = (
+            f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in values
+        )
+        current_progress().print(", ".join(texts))
         return self
 
     def _validate(self, X, y, sample_weight):
@@ -652,6 +658,9 @@ class KernelDiscriminantAnalysis(
         if len(kernels) == len(values) == 1:
             return kernels[0], float(values[0])
         part = data.part(data.selection, kernel.precomputed)
+        if self._selects_gamma(kernel):
+            consequence = "It determines nearly all kernel values."
+            warn_if_unscaled(_variances_within(part), consequence, self)
         kept = _comparable_samples(part)
         codes, training_weights = part.codes[kept], part.weights[kept]
         weights = training_weights / training_weights.sum()
@@ -908,6 +917,19 @@ class KernelDiscriminantAnalysis(
         tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _variances_within(part):
+    """Variances of the features within the classes."""
+    X = part.X if issparse(part.X) else to_numpy(part.X)
+    if not issparse(X):
+        X = X - part.weights @ X
+    shares = np.bincount(part.codes, part.weights)
+    weights = np.zeros((len(shares), len(part.codes)))
+    weights[part.codes, np.arange(len(part.codes))] = part.weights / shares[part.codes]
+    means = safe_sparse_dot(weights, X, dense_output=True)
+    squares = X.multiply(X) if issparse(X) else X * X
+    return np.maximum(part.weights @ squares - shares @ np.square(means), 0)
 
 
 def _comparable_samples(part):

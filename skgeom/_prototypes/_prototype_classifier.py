@@ -521,7 +521,7 @@ class PrototypeClassifier(
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
             consequence = "It determines nearly all distances from the prototypes."
-            warn_if_unscaled(_variances(X), consequence)
+            warn_if_unscaled(_variances(X), consequence, self)
             warn_if_outlier(*given)
         self._find_components(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)

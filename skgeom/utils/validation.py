@@ -45,6 +45,10 @@ _SHRINK = (
     "Add 0.001 of the mean diagonal entry to the diagonal, or use a shrunk "
     'covariance estimate, for example pyriemann.estimation.Covariances("oas").'
 )
+_INDEFINITE = (
+    "The eigenvalue is not a rounding error, so the matrix is not a covariance matrix. "
+    "Check how it was computed."
+)
 
 
 def check_array(array, *, input_name, **options):
@@ -230,9 +234,11 @@ def check_positive(eigenvalues, name):
     bad = ~(smallest > 0)
     if xp.any(bad):
         bad, smallest = to_numpy(bad), to_numpy(smallest)
+        lowest, largest = smallest[bad].flat[0], to_numpy(eigenvalues)[bad].max()
+        is_covariance = lowest > -1e-6 * largest
         raise ValueError(
             f"{name}{_where(bad)} is not positive definite: its smallest eigenvalue "
-            f"is {smallest[bad].flat[0]:.3g}. {_SHRINK}"
+            f"is {lowest:.3g}. {_SHRINK if is_covariance else _INDEFINITE}"
         )
 
 
@@ -361,9 +367,10 @@ def known_labels(y):
     else:
         return y
     if missing.any():
+        n_missing = int(missing.sum())
         raise ValueError(
-            f"{missing.sum()} of the labels in y are missing, the first one in row "
-            f"{np.argmax(missing)}. Remove these samples."
+            f"y contains {n_missing} missing label{'s' * (n_missing != 1)}, the first "
+            f"one in row {np.argmax(missing)}. Remove these samples."
         )
     if getattr(y, "dtype", "O") == "O" and {*map(type, y)} in ({int}, {bool}):
         return np.array([*y])  # scikit-learn rejects arrays of such objects
@@ -688,12 +695,16 @@ def warn_user(message, category):
     warnings.warn(message, category, stacklevel=level)
 
 
-def warn_if_unscaled(variances, consequence):
+def warn_if_unscaled(variances, consequence, estimator):
     """Warn, with a consequence, if one feature has nearly the whole variance."""
     share = variances.max() / max(variances.sum(), np.finfo(float).tiny)
     if np.count_nonzero(variances) > 1 and share > LARGEST_SHARE:
+        number = np.argmax(variances)
+        name = f"Feature {number} (counted from 0)"
+        if hasattr(estimator, "feature_names_in_"):
+            name = f"Feature {estimator.feature_names_in_[number]!r}"
         warn_user(
-            f"Feature {np.argmax(variances)} (counted from 0) has {100 * share:.1f} % "
+            f"{name} has {100 * share:.1f} % "
             f"of the variance of all features. {consequence} If the features have "
             "different units, divide them by their standard deviations, as "
             "StandardScaler does.",
