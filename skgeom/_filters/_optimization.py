@@ -141,6 +141,7 @@ def optimize_filters(
                 result, values = maximize_coarse_to_fine(
                     group.objective,
                     constraint=constraint,
+                    span_only=span_only,
                     fixed=group.fixed,
                     callback=report and _with_earlier(append, report),
                     random_state=random_state,
@@ -150,7 +151,7 @@ def optimize_filters(
                         rng,
                         regularization=regularization,
                         span_only=span_only,
-                        constraint=constraint,
+                        constraint="orthonormal" if span_only else constraint,
                         init=init,
                         n_init=n_init,
                         warm_start=warm_start,

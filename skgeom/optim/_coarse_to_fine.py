@@ -21,7 +21,7 @@ from operator import attrgetter
 import numpy as np
 
 from skgeom.optim._batches import minimize_in_batches
-from skgeom.optim._manifolds import filter_manifold
+from skgeom.optim._manifolds import CONSTRAINTS, filter_manifold
 from skgeom.optim._minimize import StartError, minimize
 
 # Tolerance of the optimization from each start before the best start is selected. With
@@ -48,6 +48,7 @@ def maximize_coarse_to_fine(
     *,
     in_basis,
     constraint,
+    span_only=False,
     fixed=None,
     metric=None,
     optimizer="lbfgs",
@@ -72,7 +73,8 @@ def maximize_coarse_to_fine(
     objective : skgeom.objectives.Objective
         The objective of filters of shape (n, m).
     starts : list of ndarray of shape (k, m)
-        Initial filters that satisfy the constraint, in the coordinates of the basis.
+        Initial filters that satisfy the constraint, in the coordinates of the basis;
+        orthonormal filters with ``span_only``.
     basis : ndarray of shape (n, k)
         Columns that span the subspace. They must be orthonormal, unless the objective
         depends on the span of the filters only.
@@ -81,6 +83,10 @@ def maximize_coarse_to_fine(
         of all features is needed.
     constraint : {"unit-norm", "orthonormal"}
         A key of ``CONSTRAINTS``.
+    span_only : bool, default=False
+        Whether the objective depends on the span of the filters only. The filters are
+        then orthonormal in the coordinates of the basis: the optimization could make
+        filters of unit norm nearly equal, and the objective a rounding error.
     fixed : ndarray of shape (N, p), default=None
         The first filters of the objective, which are fixed. If N > n, the optimized
         filters have zeros in the first N - n rows.
@@ -132,12 +138,15 @@ def maximize_coarse_to_fine(
     coarse_fixed = np.eye(n_fixed + rank, n_fixed)
     metric = metric if by_lbfgs else None
     coarse_metric = None if metric is None else basis.T @ metric @ basis
-    manifold = filter_manifold(constraint, coarse_metric, rank, n_filters)
+    within_stages = "orthonormal" if span_only else constraint
+    manifold = filter_manifold(within_stages, coarse_metric, rank, n_filters)
+    nearest = CONSTRAINTS[constraint].nearest if span_only else manifold.nearest
     options = {
         "optimizer": optimizer,
         "max_iter": max_iter,
         "batches": batches,
         "callback": callback,
+        "nearest": nearest,
     }
     stage_tol = max(tol, _STAGE_TOL)
     if subsets is None:
@@ -159,7 +168,7 @@ def maximize_coarse_to_fine(
         tolerable = tol if ends_complete else max(tol, 5 * _STAGE_TOL)
         if gain <= tolerable * (len(subset) / len(subsets[number - 1]) - 1):
             break
-    run = replace(run, point=manifold.nearest(basis @ run.point))
+    run = replace(run, point=nearest(basis @ run.point))
     if not in_basis:
         part = objective if subset is None else objective.subset(subset)
         manifold = filter_manifold(constraint, metric, *run.point.shape)
@@ -174,7 +183,7 @@ def maximize_coarse_to_fine(
                 "covariances are nearly singular, or their values differ by too many "
                 "powers of ten. Increase regularization, or scale the features."
             ) from None
-        run = replace(run, point=manifold.nearest(run.point))
+        run = replace(run, point=nearest(run.point))
     if not part.complete:
         run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
     return run, values
@@ -246,6 +255,7 @@ def _ascend(
     max_iter,
     batches,
     callback,
+    nearest,
     before=None,
 ):
     """Optimize filters from a start; the point of the result is an array of filters.
@@ -263,7 +273,7 @@ def _ascend(
 
     def report(point, cost):
         filters = manifold.filters_of(point)
-        filters = manifold.nearest(filters if basis is None else basis @ filters)
+        filters = nearest(filters if basis is None else basis @ filters)
         return callback(stage, filters, -cost)
 
     point = manifold.point_of(start)

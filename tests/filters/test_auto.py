@@ -205,20 +205,20 @@ def test_order_of_samples(n_orders):
 
 
 def test_without_regularization_linear_maps_change_nothing(rng):
-    """A triangular map with a positive diagonal keeps the folds."""
+    """A triangular map keeps the folds. The filter outputs are uncorrelated."""
     X, y = gaussians(rng, 150, 6, 3)
-    linear = np.triu(rng.normal(size=(6, 6)), 1)
-    linear += np.diag(10.0 ** rng.uniform(-2, 2, 6))
+    linear = np.triu(rng.normal(size=(6, 6)), 1) + np.diag(10 ** rng.uniform(-2, 2, 6))
     model = SQFA(3, regularization=0, random_state=0)
     plain, mapped = clone(model).fit(X, y), clone(model).fit(X @ linear, y)
     assert plain.shrinkage_ == mapped.shrinkage_
     scores = [m.selection_scores_["mean_log_posterior"] for m in (mapped, plain)]
     assert_allclose(*scores, rtol=1e-5)
+    _, total = plain.statistics_.pooled_covariances()
+    assert_allclose(total, np.diag(np.diag(total)), atol=1e-8 * total.trace())
 
 
 def test_common_factor_of_weights(wine):
-    X, y = wine
-    model = SQFA(2, tol=1e-2, n_init=1, random_state=0)
+    (X, y), model = wine, SQFA(2, tol=1e-2, n_init=1, random_state=0)
     shrinkage, sigma2 = selected(clone(model).fit(X, y))
     for factor in (0.1, 1000):
         weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), factor))

@@ -26,7 +26,8 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC
 
-from skgeom import KernelDiscriminantAnalysis, input_hessian
+from skgeom import KernelDiscriminantAnalysis as KDA
+from skgeom import input_hessian
 
 CURVATURES = ["hessian", "gauss-newton"]
 LAYERS = [(), (3,), (9, 4, 3)]
@@ -162,12 +163,12 @@ def test_blocks_of_samples(data, rng, assert_close):
         make_pipeline(StandardScaler(with_std=False), LogisticRegression(C=0.1)),
         FrozenEstimator(make_pipeline(FrozenEstimator(PCA(3)), LogisticRegression())),
         GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2),
-        KernelDiscriminantAnalysis(gamma=0.05),
+        KDA(gamma=0.05),
         make_pipeline(
             StandardScaler(),
-            KernelDiscriminantAnalysis(kernel="poly", degree=2, regularization=0.1),
+            KDA(kernel="poly", degree=2, gamma=0.05, regularization=0.1),
         ),
-        make_pipeline(StandardScaler(), KernelDiscriminantAnalysis(kernel="linear")),
+        make_pipeline(StandardScaler(), KDA(kernel="linear")),
     ],
     ids=lambda model: repr(model).replace("\n", "")[:60],
 )
@@ -211,7 +212,7 @@ def test_kernel_discriminants_by_torch(data, curvature, assert_close):
     torch = pytest.importorskip("torch")
     X, y = data
     X = X + 100  # far from the origin
-    model = KernelDiscriminantAnalysis(gamma=0.05, class_weight={0: 5}).fit(X, y)
+    model = KDA(gamma=0.05, class_weight={0: 5}).fit(X, y)
     log_priors = model.prior_weight_ * torch.log(torch.tensor(model.priors_))
 
     class Module(torch.nn.Module):
