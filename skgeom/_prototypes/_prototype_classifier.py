@@ -74,7 +74,10 @@ from skgeom.utils.validation import (
 def _variances(X):
     """Variances of the features, from at most about ten million numbers of X."""
     some = X[:: max(ceil(X.shape[0] * X.shape[1] / 1e7), 1), :]
-    return mean_variance_axis(some, 0)[1] if issparse(X) else to_numpy(some).var(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # huge numbers
+        return (
+            mean_variance_axis(some, 0)[1] if issparse(X) else np.var(to_numpy(some), 0)
+        )
 
 
 def prototype_counts(n_prototypes, classes):

@@ -697,7 +697,8 @@ def warn_user(message, category):
 
 def warn_if_unscaled(variances, consequence, estimator):
     """Warn, with a consequence, if one feature has nearly the whole variance."""
-    share = variances.max() / max(variances.sum(), np.finfo(float).tiny)
+    with np.errstate(invalid="ignore"):  # infinite variances
+        share = variances.max() / max(variances.sum(), np.finfo(float).tiny)
     if np.count_nonzero(variances) > 1 and share > LARGEST_SHARE:
         number = np.argmax(variances)
         name = f"Feature {number} (counted from 0)"

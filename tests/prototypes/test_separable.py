@@ -44,6 +44,7 @@ def test_eeg_of_64_channels(seed):
 SIZES = [8, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (2, 128))]
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")  # few samples
 @pytest.mark.parametrize("n_channels", SIZES)
 @pytest.mark.parametrize("metric", SPD_METRICS)
 def test_every_metric_size_and_condition(metric, n_channels):
