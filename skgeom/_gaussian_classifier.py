@@ -108,7 +108,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         ``covariance="shared"``, and 0 if the covariances are not shrunk.
     diagonal_shrinkage_ : float
         The intensity :math:`\lambda` with which the pooled covariance is shrunk towards
-        its diagonal.
+        its diagonal; 1 if :meth:`fit` selected the diagonal.
     shrinkage_selection_ : {"held-out", "closed-form", "none"}
         Method that selected ``shrinkage_``.
     prior_samples_ : float or None
@@ -158,7 +158,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     500 samples, and selects the largest q whose Brier score is within one standard
     error of the best score. Before the Brier score is computed, the log densities are
     divided by a temperature of 1, 4 or 16, whichever leads to the best score; that of
-    the selected q is ``temperature_``. If there are more than 10,000 samples, the
+    the selected q is ``temperature_``. The same is done with :math:`\lambda = 1`, which
+    is selected if its score is better by more than one standard error, as for signals
+    and images whose classes vary in different directions: W then has large variances
+    where the class itself hardly varies. If there are more than 10,000 samples, the
     held-out samples are taken from a subset of 10,000 samples, which depends on the
     values of X. The result does not depend on the units of the features, on the order
     of the samples, or on a common factor of all sample weights. The weights of a class
@@ -167,7 +170,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
     coordinates in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps
-    the selected q, and uses the closed form only if a covariance is singular with this
+    the selected q and the choice of :math:`\lambda = 1`, and uses the closed form only if a covariance is singular with this
     q.
 
     Features that are constant, or linear combinations of other features in all
@@ -410,6 +413,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         """Set what held-out samples determine to the values without a selection."""
         self._distinct_shares = held_out.distinct_shares() if held_out else {}
         self.prior_samples_, self.temperature_, self.selection_scores_ = None, 1.0, None
+        self._target = 0
 
     def _store(self, statistics, classes):
         # Statistics of validated samples have no feature names.
@@ -437,9 +441,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self.diagonal_shrinkage_, self.shrinkage_selection_ = 0.0, "none"
         if shrinks:
             n_distinct = counts * self._shares_of(statistics.classes)
-            pooled, self.diagonal_shrinkage_ = shrunk_to_diagonal(
-                pooled, np.diag(total), n_distinct
-            )
+            shrunk = shrunk_to_diagonal(pooled, np.diag(total), n_distinct)
+            targets = [shrunk, (np.diag(np.diag(shrunk[0])), 1.0)]
+            pooled, self.diagonal_shrinkage_ = targets[self._target]
         basis, log_volume = None, 0.0
         if not self.regularization_:
             basis, log_volume = _span(total, pooled if shrinks else None)
@@ -453,11 +457,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             covariances, names = pooled[None], ["all classes together"]
         elif shrinks:
             if held_out is not None:
+                if basis is not None:
+                    targets = [(basis.T @ S @ basis, rho) for S, rho in targets]
                 selected = held_out.select_prior(
-                    statistics, basis, pooled, self.diagonal_shrinkage_, self.priors_
+                    statistics, basis, targets, self.priors_
                 )
-                prior, self.temperature_, self.selection_scores_ = selected
-                self.prior_samples_ = prior
+                self._target, prior, self.temperature_, scores = selected
+                self.prior_samples_, self.selection_scores_ = prior, scores
+                pooled, self.diagonal_shrinkage_ = targets[self._target]
             if prior is None:
                 self.shrinkage_selection_ = "closed-form"
                 self.shrinkage_ = closed_form_intensities(covariances, counts, pooled)

@@ -8,6 +8,7 @@ from skgeom._held_out import (
     folds_of_distinct,
     in_distinct_samples,
     sample_rows,
+    standard_error,
     training_statistics,
     within_standard_error,
 )
@@ -53,18 +54,20 @@ class HeldOutSamples:
         shares = np.bincount(labels) / np.bincount(labels, self.weights)
         return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
-    def select_prior(self, total, basis, pooled, diagonal, priors):
-        """Select an element of ``PRIOR_SAMPLES`` and its best temperature.
+    def select_prior(self, total, basis, targets, priors):
+        """Select a target, an element of ``PRIOR_SAMPLES`` and its best temperature.
 
-        Returns the element, the temperature, and the Brier scores of all elements. If
-        no samples can be held out, the temperature is 1 and the others are None.
+        Returns the index of the target, the element, the temperature, and the Brier
+        scores of all elements. If no samples can be held out, the index is 0, the
+        temperature is 1 and the others are None.
 
         The score of an element is the Brier score of the posteriors of held-out samples
         at the best temperature. The largest element whose score is within one standard
         error of the best score, by paired differences, is selected. The Brier score is
         bounded, so a single sample far from all classes has little influence. Because
         of the temperature, the score hardly depends on the calibration of the
-        posteriors.
+        posteriors. The second target is selected if its score is better than that of
+        the first one by more than one standard error.
 
         Parameters
         ----------
@@ -72,10 +75,9 @@ class HeldOutSamples:
             Statistics of all samples.
         basis : ndarray of shape (n_features, n) or None
             If given, the coordinates ``X @ basis`` are used.
-        pooled : ndarray of shape (n, n)
-            Target of the shrinkage of the class covariances.
-        diagonal : float
-            Intensity with which the pooled covariance was shrunk towards its diagonal.
+        targets : list of (ndarray of shape (n, n), float)
+            Two targets of the shrinkage of the class covariances: the pooled covariance
+            and the intensity with which it was shrunk towards its diagonal.
         priors : array of shape (n_classes,)
             Prior probabilities of the classes.
         """
@@ -83,9 +85,10 @@ class HeldOutSamples:
         if basis is not None:
             X, total = X @ basis, total.project(basis.T)
         shares = total.counts / total.counts.sum()
-        offset = pooled - (1 - diagonal) * _within(total, shares)
+        within = _within(total, shares)
+        offsets = [(target - (1 - rho) * within, rho) for target, rho in targets]
         total, sample_weights = in_distinct_samples(total, self.y, self.weights)
-        rows, densities, n_rows = [], [], 0
+        rows, densities, n_rows = [], [[] for _ in targets], 0
         for fold in range(self.folds.max() + 1):
             out = np.flatnonzero(self.folds == fold)
             if n_rows >= _ENOUGH or not len(out):
@@ -96,24 +99,37 @@ class HeldOutSamples:
                 continue
             n_prior = PRIOR_SAMPLES[:, None] * X.shape[1]
             intensities = prior_intensities(n_prior, training.counts)
-            target = offset + (1 - diagonal) * _within(training, shares)
-            densities.append(_log_densities(training, target, intensities, X[out]))
+            within = _within(training, shares)
+            for found, (offset, rho) in zip(densities, offsets, strict=True):
+                target = offset + (1 - rho) * within
+                found.append(_log_densities(training, target, intensities, X[out]))
             rows.append(out)
             n_rows += len(out)
         if not rows:
-            return None, 1.0, None
-        rows, densities = np.concatenate(rows), np.concatenate(densities)
+            return 0, None, 1.0, None
+        rows = np.concatenate(rows)
         labels = np.searchsorted(total.classes, self.y[rows])
         weights = (priors / total.counts)[labels] * sample_weights[rows]
         weights = weights / weights.sum()
-        scores, temperatures = _scores(densities, labels, np.log(priors), weights)
-        finite = np.nan_to_num(scores, nan=-np.inf)
-        number = len(PRIOR_SAMPLES) - 1 - within_standard_error(finite.T[::-1], weights)
+        results = []
+        for found in map(np.concatenate, densities):
+            scores, temperatures = _scores(found, labels, np.log(priors), weights)
+            finite = np.nan_to_num(scores, nan=-np.inf).T[::-1]
+            number = len(PRIOR_SAMPLES) - 1 - within_standard_error(finite, weights)
+            results.append((number, temperatures, scores))
+        first, second = (scores[:, number] for number, _, scores in results)
+        gain, error = (
+            weights @ (second - first),
+            standard_error(second - first, weights),
+        )
+        k = int(round(gain, 6) > round(error, 6))
+        number, temperatures, scores = results[k]
         of_candidates = {
             "prior_samples": PRIOR_SAMPLES.copy(),
             "brier_score": 1 - weights @ scores,
         }
-        return float(PRIOR_SAMPLES[number]), float(temperatures[number]), of_candidates
+        prior, temperature = PRIOR_SAMPLES[number], temperatures[number]
+        return k, float(prior), float(temperature), of_candidates
 
 
 def _scores(densities, labels, log_priors, weights):

@@ -184,6 +184,17 @@ def test_equal_covariances_are_pooled():
     assert model.shrinkage_.min() > 0.5
 
 
+def test_classes_that_vary_in_different_directions(rng):
+    """Oscillations of three frequencies and random phases."""
+    y = rng.integers(3, size=1400)
+    phases = np.array([0.05, 0.08, 0.12])[y, None] * np.arange(100)
+    X = np.sin(2 * np.pi * (phases + rng.random((1400, 1))))
+    X += 0.7 * rng.normal(size=X.shape)
+    model = GaussianClassifier().fit(X[:400], y[:400])
+    assert model.diagonal_shrinkage_ == 1 and model.score(X[800:], y[800:]) > 0.95
+    assert model.partial_fit(X[400:800], y[400:800]).diagonal_shrinkage_ == 1
+
+
 def test_the_selected_prior_and_all_scores_are_stored():
     X, y, *_ = gaussian_problem(2, [np.eye(10)] * 3)
     model = GaussianClassifier().fit(X, y)
