@@ -170,8 +170,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
     coordinates in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps
-    the selected q and the choice of :math:`\lambda = 1`, and uses the closed form only if a covariance is singular with this
-    q.
+    the selected q and the choice of :math:`\lambda = 1`, and uses the closed form only
+    if a covariance is singular with this q.
 
     Features that are constant, or linear combinations of other features in all
     samples, contain no additional information about the class. If :math:`\sigma^2` is

@@ -106,7 +106,8 @@ def test_a_feature_that_is_constant_up_to_rounding_changes_nothing():
 
 def test_constant_features_and_constant_target():
     X, y = scales(50)
-    model = GaussianRegressor().fit(np.full_like(X, 0.1), y)
+    with pytest.warns(UserWarning, match="not .* better than the mean of the targets"):
+        model = GaussianRegressor().fit(np.full_like(X, 0.1), y)
     assert_allclose(model.predict_density(X[:3]), [model.prior_] * 3, rtol=1e-9)
     assert_allclose(GaussianRegressor().fit(X, np.full(50, 7.0)).predict(X), 7)
 
