@@ -1,10 +1,6 @@
 """Linear algebra: signs, the span of samples, the order of folds, and embeddings."""
 
-from threading import Lock
-
 import numpy as np
-from scipy.linalg import qr, svd
-from scipy.linalg.lapack import dormqr
 from sklearn.utils import gen_batches
 
 from skgeom.utils.array_api import (
@@ -110,9 +106,6 @@ def fold_order(y, distances, scale):
 # computes Fisher-Rao distances in blocks of this size.
 ENTRIES_AT_ONCE = 2**17
 
-# LAPACK temporarily modifies the reflections while it applies them.
-_REFLECTING = Lock()
-
 
 class FeatureSpace:
     """The subspace in which filters are optimized: here, the space of all n features.
@@ -164,14 +157,12 @@ def _without_rounding(parts, filters):
     return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
 
 
-class SampleSpan(FeatureSpace):
+class SampleSpan(AxesSpace):
     """The span of N samples with more than N features.
 
-    With the decompositions ``X.T = Q R`` and ``R = V S U.T``, the columns of ``Q V``
-    are an orthonormal basis, and ``U S`` are the coordinates of the samples. Their
-    errors are of the size of the rounding errors of X; an eigendecomposition of
-    ``X @ X.T`` would square the condition number. Q is stored as a product of
-    Householder reflections, which is sufficient to convert filters.
+    The axes are the left singular vectors of ``X.T``. The errors of the coordinates of
+    the samples are of the size of the rounding errors of X; an eigendecomposition of
+    ``X @ X.T`` would square the condition number.
 
     Parameters
     ----------
@@ -186,48 +177,21 @@ class SampleSpan(FeatureSpace):
     """
 
     def __init__(self, X, *, centered, n_least=1):
-        self.X = X
-        X = to_numpy(X)  # for LAPACK
+        given, X = X, to_numpy(X)
         mean = X.mean(axis=0, dtype=np.float64) if centered else 0.0
-        rows = np.subtract(X, mean, dtype=np.float64, order="C")
-        (reflections, factors), triangle = qr(
-            rows.T, mode="raw", overwrite_a=True, check_finite=False
-        )
-        self._reflections = reflections, factors
-        axes, sizes, coordinates = svd(triangle, overwrite_a=True, check_finite=False)
+        # Singular vectors of rows of zeros are orthogonal to the samples.
+        rows = np.zeros((max(len(X), n_least), X.shape[1]))
+        np.subtract(X, mean, out=rows[: len(X)])
+        coordinates, sizes, axes = np.linalg.svd(rows, full_matrices=False)
         # The epsilon of float64, because the decomposition is computed in float64.
         precision = max(X.shape) * np.finfo(np.float64).eps * sizes[0]
         rank = np.count_nonzero(sizes > precision)
-        self._order = max(rank, n_least)
-        self._axes = axes[:, : self._order]
-        self.samples = np.zeros((len(X), self._order))
-        self.samples[:, :rank] = coordinates[:rank].T * sizes[:rank]
+        sizes[rank:] = 0
+        order = max(rank, n_least)
+        super().__init__(axes[:order])
+        self.X, self.samples = given, coordinates[: len(X), :order] * sizes[:order]
         if centered:
             self.origin = self.restrict(mean[:, None])[:, 0]
-
-    def lift(self, filters):
-        n_inside = self._axes.shape[1]
-        inside = np.zeros((self.X.shape[1], filters.shape[1]), order="F")
-        inside[: len(self._axes)] = self._axes @ filters[:n_inside]
-        others = filters[n_inside:]
-        inside[len(self._axes) : len(self._axes) + len(others)] = others
-        return self._reflect(inside, "N")
-
-    def restrict(self, filters):
-        inside = self._reflect(np.asfortranarray(filters, dtype=np.float64), "T")
-        n_samples, n_inside = self._axes.shape
-        others = inside[n_samples : n_samples + self._order - n_inside]
-        parts = np.concatenate([self._axes.T @ inside[:n_samples], others])
-        return _without_rounding(parts, filters)
-
-    def _reflect(self, matrix, transposed):
-        """Q, or its transpose, times a matrix of shape (n, m)."""
-        workspace = 64 * max(matrix.shape[1], 1)
-        with _REFLECTING:
-            product, _, _ = dormqr(
-                "L", transposed, *self._reflections, matrix, workspace
-            )
-        return product
 
 
 def project(samples, filters):
