@@ -160,8 +160,9 @@ def _without_rounding(parts, filters):
 class SampleSpan(AxesSpace):
     """The span of N samples with more than N features.
 
-    The axes are the left singular vectors of ``X.T``. The errors of the coordinates of
-    the samples are of the size of the rounding errors of X; an eigendecomposition of
+    With the decompositions ``X.T = Q R`` and ``R = V S U.T``, the columns of ``Q V``
+    are an orthonormal basis, and ``U S`` are the coordinates of the samples. Their
+    errors are of the size of the rounding errors of X; an eigendecomposition of
     ``X @ X.T`` would square the condition number.
 
     Parameters
@@ -179,17 +180,19 @@ class SampleSpan(AxesSpace):
     def __init__(self, X, *, centered, n_least=1):
         given, X = X, to_numpy(X)
         mean = X.mean(axis=0, dtype=np.float64) if centered else 0.0
-        # Singular vectors of rows of zeros are orthogonal to the samples.
+        # Rows of zeros add axes that are orthogonal to the samples.
         rows = np.zeros((max(len(X), n_least), X.shape[1]))
         np.subtract(X, mean, out=rows[: len(X)])
-        coordinates, sizes, axes = np.linalg.svd(rows, full_matrices=False)
+        orthonormal, triangle = np.linalg.qr(rows.T)
+        axes, sizes, coordinates = np.linalg.svd(triangle, full_matrices=False)
         # The epsilon of float64, because the decomposition is computed in float64.
         precision = max(X.shape) * np.finfo(np.float64).eps * sizes[0]
         rank = np.count_nonzero(sizes > precision)
         sizes[rank:] = 0
         order = max(rank, n_least)
-        super().__init__(axes[:order])
-        self.X, self.samples = given, coordinates[: len(X), :order] * sizes[:order]
+        super().__init__((orthonormal @ axes[:, :order]).T)
+        self.X = given
+        self.samples = coordinates[:order, : len(X)].T * sizes[:order]
         if centered:
             self.origin = self.restrict(mean[:, None])[:, 0]
 
