@@ -329,18 +329,13 @@ class ClassMoments:
 
     def __init__(self, means, covariances, regularization, parallel=False):
         self._xp = namespace(covariances)
-        of_numpy = self._xp is np
         self.means = to_numpy(means)
         self._is_structured = isinstance(covariances, StructuredCovariances)
-        if of_numpy and not self._is_structured:
+        if self._xp is np and not self._is_structured:
             covariances = np.ascontiguousarray(covariances)
         self.covariances = covariances
         self.regularization = regularization
         self.parallel = parallel
-        # Selected once, because selecting the library takes as long as a small product.
-        self._to_cpu = np.asarray if of_numpy else to_numpy
-        self._to_device = np.asarray if of_numpy else partial(like, model=covariances)
-        self._double = float_dtype(covariances)
 
     def project(self, basis):
         """The moments for filters ``basis @ G``, as a function of G."""
@@ -363,10 +358,11 @@ class ClassMoments:
         if self._is_structured:
             covariances, weighted_sum = self.covariances.forms(filters)
         else:
-            xp, double = self._xp, self._double
+            xp, model = self._xp, self.covariances
+            double = float_dtype(model)
             n_classes, n_features = self.means.shape
             n_filters = filters.shape[1]
-            rows = self._to_device(filters.T, dtype=self.covariances.dtype)
+            rows = like(filters.T, model, model.dtype)
             # The products F' Phi_i, in one pass over the covariances that takes most of
             # the time.
             halves = self._by_blocks(
@@ -375,14 +371,14 @@ class ClassMoments:
             half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
             by_class = xp.reshape(half, (n_filters, n_classes, n_features))
             by_class = xp.permute_dims(by_class, (1, 0, 2))
-            products = by_class @ self._to_device(filters, dtype=double)
-            covariances = np.asarray(self._to_cpu(products), dtype=np.float64)
+            products = by_class @ like(filters, model, double)
+            covariances = np.asarray(to_numpy(products), dtype=np.float64)
 
             def weighted_sum(weights):
                 # The sum over the classes of weights @ by_class, as one product.
                 weights = weights.transpose(1, 2, 0).reshape(n_filters, -1)
-                weights = self._to_device(weights, dtype=double)
-                summed = self._to_cpu(weights @ xp.reshape(half, (-1, n_features)))
+                weights = like(weights, model, double)
+                summed = to_numpy(weights @ xp.reshape(half, (-1, n_features)))
                 return np.asarray(summed, dtype=np.float64).T
 
         covariances = (covariances + covariances.mT) / 2
@@ -404,8 +400,6 @@ class ClassMoments:
 
     def _by_blocks(self, function):
         """The results of ``function`` for all blocks of the covariances."""
-        if len(self._blocks) == 1:
-            return [function(self.covariances)]
         return map_threads(
             lambda block: function(self.covariances[block, ...]), self._blocks
         )
@@ -525,11 +519,7 @@ class MeanPairwiseDistance(Objective):
             values, slopes = self._values_to_average(values)
             return values @ weights, gradient(slopes * weights)
 
-        blocks = _blocks(self._pairs)
-        if len(blocks) == 1:
-            sums = [evaluate(blocks[0])]
-        else:
-            sums = map_threads(evaluate, blocks, self.distance.parallel)
+        sums = map_threads(evaluate, _blocks(self._pairs), self.distance.parallel)
         values, gradients = zip(*sums, strict=True)
         return sum(values), pull_back(*distances.pull_back(sum(gradients)))
 
@@ -587,8 +577,6 @@ def _blocks(pairs):
     """Indices i and j and weights of the pairs, in blocks of about equal size."""
     arrays = (pairs.i, pairs.j, pairs.weights)
     n_blocks = min(-(-len(pairs.i) // _PAIRS_PER_BLOCK), _MOST_BLOCKS)
-    if n_blocks == 1:  # np.array_split takes 10 % of an evaluation of three classes
-        return [arrays]
     return list(zip(*(np.array_split(a, n_blocks) for a in arrays), strict=True))
 
 
