@@ -37,7 +37,6 @@ from skgeom import (
 )
 from skgeom._held_out import held_out_folds, remaining_weights
 from skgeom.geometry import mean_affine_invariant
-from skgeom.geometry._small_matrices import inverses_and_log_dets
 
 load = functools.cache(load)
 
@@ -181,14 +180,6 @@ def mean_of_matrices(spread):
     return np.log(np.linalg.eigvalsh(mean)).sum() - np.log(scales).sum() / 200
 
 
-def inverses(size, number):
-    stack = np.random.default_rng(0).normal(size=(number, size, 2 * size))
-    matrices = np.moveaxis(stack @ np.swapaxes(stack, 1, 2), 0, 2)
-    for _ in range(200_000 // (number * size)):
-        log_dets = inverses_and_log_dets(matrices.copy())[1]
-    return log_dets.mean()
-
-
 def filters_of_mnist(sigma2=0.01, n_components=20):
     """Objective of filters of the statistics of MNIST."""
     sqfa = SQFA(n_components, regularization=sigma2, n_init=1, random_state=0)
@@ -257,7 +248,7 @@ def wrong_warnings():
 AUTO = "_filters._auto."
 TRAINING = "_prototypes._training."
 WEIGHTS = [np.logspace(top, -4, 3 * (top + 4) + 1) for top in (-1, 0)]
-SMALL, KARCHER = "geometry._small_matrices.", "geometry._affine_invariant."
+KARCHER = "geometry._affine_invariant."
 GRIDS = [(0.3,), (0.6, 0.3), (0.6, 0.3, 0.1), (0.9, 0.8, 0.6, 0.4, 0.2, 0.1)]
 CASES = [
     (AUTO + "_SHRINKAGES", GRIDS, filters_of_digits),
@@ -281,10 +272,6 @@ CASES = [
     (KARCHER + "_TOLERANCE", [1e-6, 1e-10, 1e-13], lambda: mean_of_matrices(2.0)),
     (KARCHER + "_MAX_STEPS", [20, 200, 1000], lambda: mean_of_matrices(3.5)),
     (KARCHER + "_MOST_LOST", [5, 10, 200], lambda: mean_of_matrices(3.5)),
-    (SMALL + "_LARGEST", [0, 24], lambda: inverses(9, 4950)),
-    (SMALL + "_LARGEST", [0, 24], lambda: inverses(17, 4950)),
-    (SMALL + "_LARGEST", [24, 40], lambda: inverses(32, 1225)),
-    (SMALL + "_MANY", [0, 128], lambda: inverses(9, 45)),
     (
         "_kernel._eigenproblems._RANK_TOLERANCE",
         [0, 1e-15, 1e-11, 1e-6],

@@ -38,12 +38,7 @@ from skgeom.geometry._affine_invariant import (
     mean_logarithm,
     threaded_log_spectra,
 )
-from skgeom.geometry._small_matrices import inverses_and_log_dets, log_dets
-from skgeom.geometry._spd import (
-    from_upper_triangles,
-    upper_triangles,
-    weighted_triangle,
-)
+from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import AffineInvariant, Euclidean, minimize
 from skgeom.utils.array_api import (
     average,
@@ -712,40 +707,31 @@ class AffineInvariantMetric(MatrixMetric):
 
 
 class LogDetPairs(MatrixPairs):
-    """Squared distances of :class:`LogDetMetric`, with gradients.
-
-    The inverses of the sums X + W are stored by entries, (p, M, n): the values of one
-    entry for all pairs are contiguous.
-    """
+    """Squared distances of :class:`LogDetMetric`, with gradients."""
 
     curvature = 0.25  # an eighth of the curvature of the affine-invariant distance
 
     def __init__(self, Z, prototypes, factors=None):
         super().__init__(Z, prototypes, factors)
-        inverses, log_dets_of_sums = inverses_and_log_dets(_sums(Z, prototypes))
-        self._inverses_of_sums = upper_triangles_of_entries(inverses)
-        self.squared_distances = _divergences(Z, prototypes, log_dets_of_sums)
+        inverses = inverse_factors(prototypes[:, None, ...] + Z)
+        self._inverses_of_sums = upper_triangles(inverses.mT @ inverses)  # (M, n, p)
+        self.squared_distances = _divergences(Z, prototypes, -_log_dets(inverses))
 
     def gradient(self, weights):
-        inverses_of_sums = self._by_prototype @ weights.T[..., None]
+        of_sums = weights.T[:, None, :] @ self._inverses_of_sums
         inverses = self.inverses.mT @ self.inverses
         total = namespace(weights).sum(weights, axis=0)[:, None, None]
-        return from_upper_triangles(inverses_of_sums[..., 0]) - total * inverses / 2
+        return from_upper_triangles(of_sums[:, 0, :]) - total * inverses / 2
 
     @cached_property
     def rows(self):
         """Coordinates (M, n, p) of the gradients, F' (X + W)^-1 F - I / 2."""
         factors = self.factors[:, None, ...]
-        inverses_of_sums = from_upper_triangles(self._by_prototype.mT)
-        whitened = factors.mT @ inverses_of_sums @ factors
+        whitened = factors.mT @ from_upper_triangles(self._inverses_of_sums) @ factors
         identity = namespace(whitened).eye(
             whitened.shape[-1], **device_and_dtype(whitened)
         )
         return upper_triangles(whitened - identity / 2)
-
-    @property
-    def _by_prototype(self):
-        return namespace(self.inverses).permute_dims(self._inverses_of_sums, (1, 0, 2))
 
 
 class LogDetMetric(MatrixMetric):
@@ -773,33 +759,15 @@ class LogDetMetric(MatrixMetric):
     pairs = LogDetPairs
 
     def squared_distances(self, Z, prototypes):
-        return _divergences(Z, prototypes, log_dets(_sums(Z, prototypes)))
-
-
-def upper_triangles_of_entries(entries):
-    """``upper_triangles`` (p, ...) of symmetric matrices by entries (k, k, ...).
-
-    Only the lower triangles of the matrices are read.
-    """
-    xp, size = namespace(entries), entries.shape[0]
-    rows, columns, weights = weighted_triangle(size, entries)
-    flat = xp.reshape(entries, (size * size, *entries.shape[2:]))
-    vectors = xp.take(flat, columns * size + rows, axis=0)
-    vectors *= xp.reshape(weights, (-1,) + (1,) * (entries.ndim - 2))
-    return vectors
-
-
-def _sums(Z, prototypes):
-    """The sums X + W of all pairs, stored by entries, (k, k, M, n)."""
-    xp = namespace(Z)
-    of_prototypes, of_samples = (xp.moveaxis(part, 0, -1) for part in (prototypes, Z))
-    return of_prototypes[..., None] + of_samples[:, :, None, :]
+        factors = cholesky_factors(prototypes[:, None, ...] + Z)
+        return _divergences(Z, prototypes, _log_dets(factors))
 
 
 def _divergences(Z, prototypes, log_dets_of_sums):
     """Squared distances (n, M) of :class:`LogDetMetric`."""
     xp = namespace(Z)
-    ends = _log_dets(prototypes)[:, None] + _log_dets(Z)
+    of_prototypes, of_samples = map(cholesky_factors, (prototypes, Z))
+    ends = _log_dets(of_prototypes)[:, None] + _log_dets(of_samples)
     squared = log_dets_of_sums - ends / 2 - Z.shape[-1] * log(2)
     # For close matrices, the difference has large rounding errors. With the eigenvalues
     # m of the whitened X - W, the divergence is half the sum of
@@ -815,9 +783,9 @@ def _divergences(Z, prototypes, log_dets_of_sums):
     return squared.T
 
 
-def _log_dets(matrices):
-    xp = namespace(matrices)
-    factors = cholesky_factors(matrices)
+def _log_dets(factors):
+    """Log-determinants of matrices with the given Cholesky factors."""
+    xp = namespace(factors)
     return 2 * xp.sum(xp.log(xp.linalg.diagonal(factors)), axis=-1)
 
 
