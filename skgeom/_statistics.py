@@ -26,6 +26,7 @@ from skgeom.utils.array_api import (
     is_by_numpy,
     is_dask,
     is_dispatched,
+    largest_size,
     like,
     namespace,
     on_cpu,
@@ -1137,8 +1138,8 @@ def _moments_of_class(X, read, rows, label, sample_weight=None):
         if not _sum_of_squares(*moments[1::2]) < _LARGEST:
             raise ValueError(
                 f"The values of class {label} are too large (largest "
-                f"{_largest(take(X, rows)):.3g}): their squares overflow. Divide X by "
-                "a common factor, or use StandardScaler."
+                f"{largest_size(take(X, rows)):.3g}): their squares overflow. Divide X "
+                "by a common factor, or use StandardScaler."
             )
     return moments
 
@@ -1214,18 +1215,11 @@ def _sum_of_squares(means, scatters):
 
 def check_underflow(squares, X):
     """Raise ValueError if the squares of all values of X underflow."""
-    if squares < _SMALLEST and _largest(X) > 0:
+    if squares < _SMALLEST and largest_size(X) > 0:
         raise ValueError(
-            f"The values of X are too small (largest {_largest(X):.3g}): their squares "
-            "underflow. Multiply X by a common factor, or use StandardScaler."
+            f"The values of X are too small (largest {largest_size(X):.3g}): their "
+            "squares underflow. Multiply X by a common factor, or use StandardScaler."
         )
-
-
-def _largest(X):
-    xp = namespace(X)
-    if xp is np:
-        return abs(X).max()  # also a method of sparse matrices
-    return float(xp.max(xp.abs(X)))
 
 
 def _check_memory(n_classes, n_features):

@@ -22,7 +22,6 @@ from skgeom._prototypes._training import (
     SINGULAR,
     Training,
     compare,
-    decay,
     find_variance,
     fit_lbfgs,
     fit_sgd,
@@ -37,6 +36,7 @@ from skgeom.utils.array_api import (
     float_dtype,
     float_dtypes,
     is_dask,
+    largest_size,
     like,
     linear_algebra,
     move_attributes,
@@ -477,7 +477,7 @@ class PrototypeClassifier(
 
     def _encode(self, metric, X):
         Z = metric.encode(X)
-        if Z.ndim == 2 and (largest := _largest(Z)) > _size_limit():
+        if Z.ndim == 2 and (largest := largest_size(Z)) > _size_limit():
             raise ValueError(
                 f"X has values up to {largest:.3g}, too large for squared "
                 "distances. Divide X by a number, or scale its features."
@@ -581,7 +581,7 @@ class PrototypeClassifier(
         return embedded(X) if self._n_copies == 2 else X
 
     def _check_not_tiny(self, X):
-        if X.ndim == 2 and 0 < (largest := _largest(X)) < 1 / _size_limit():
+        if X.ndim == 2 and 0 < (largest := largest_size(X)) < 1 / _size_limit():
             raise ValueError(
                 f"X has values up to {largest:.3g}, too small for squared "
                 "distances. Multiply X by a number, or scale its features."
@@ -842,7 +842,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         """
         scales = [self._epoch_scale(training, epoch) for epoch in epochs]
         rates = [
-            decay(min(epoch, self.max_iter), self.max_iter)
+            0.01 ** (min(epoch, self.max_iter) / self.max_iter)
             * unit
             * self._first_rate(training, scale)
             for epoch, scale in zip(epochs, scales, strict=True)
@@ -869,11 +869,3 @@ def _size_limit():
     without overflow.
     """
     return np.finfo(np.float64).max ** 0.25 / 100
-
-
-def _largest(X):
-    """The largest absolute value."""
-    if issparse(X):
-        return float(abs(X).max())
-    xp = namespace(X)
-    return float(xp.max(xp.abs(X)))

@@ -587,11 +587,6 @@ def fit_lbfgs(
 _REPULSION = 0.25
 
 
-def decay(epoch, n_epochs):
-    """Factor of the learning rate, which decreases to 0.01 in the last epoch."""
-    return 0.01 ** (epoch / n_epochs)
-
-
 def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=None):
     """Minimize the loss by stochastic gradient steps.
 

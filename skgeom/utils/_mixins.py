@@ -13,6 +13,7 @@ from skgeom.utils.array_api import (
     astype,
     check_library,
     float_dtypes,
+    largest_size,
     namespace,
     take_labels,
 )
@@ -158,8 +159,7 @@ class LinearProjection(
         check_not_dask(self, X, "Fit it to a sample of the rows")
         check_library(X, self)
         X = validate_data(self, X, dtype=float_dtypes(X)[0])
-        xp = namespace(X)
-        largest = float(xp.max(xp.abs(X)))
+        largest = largest_size(X)
         if not np.isfinite(2 * X.shape[0] * largest):
             raise ValueError(
                 f"The values of X are too large (largest {largest:.3g}): their sums "

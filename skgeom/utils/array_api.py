@@ -285,6 +285,12 @@ def sum_of(array, axis, keepdims=False):
     return namespace(array).sum(array, axis=axis, keepdims=keepdims)
 
 
+def largest_size(array):
+    """The largest absolute value of an array or sparse matrix."""
+    xp = namespace(array)
+    return float(abs(array).max() if xp is np else xp.max(xp.abs(array)))
+
+
 def average(arrays, weights):
     """The weighted mean along the first axis."""
     if issparse(arrays):
