@@ -123,16 +123,11 @@ class AffineInvariant(_Manifold):
     pymanopt's class is not used: its transport does not change the vectors, so their
     norms change, and its retraction is much shorter than the geodesic and cannot
     approach singular matrices.
-
-    An optimizer computes many inner products at a point, and transports many vectors
-    between two points. Factors that depend only on the points are therefore cached for
-    the latest points.
     """
 
     def __init__(self, *shape):
         k, n, _ = shape
         self.typical_dist = np.sqrt(k * n * (n + 1) / 2)
-        self._point = self._from = self._to = None
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         gradient = point @ euclidean_gradient @ point
@@ -141,10 +136,7 @@ class AffineInvariant(_Manifold):
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         # With triangular factors, a squared norm is never negative, even if the point
         # is ill-conditioned.
-        if self._point is not point:
-            self._inverse = np.linalg.inv(np.linalg.cholesky(point))
-            self._point = point
-        inverse = self._inverse
+        inverse = np.linalg.inv(np.linalg.cholesky(point))
         a, b = (inverse @ u @ inverse.mT for u in (tangent_vector_a, tangent_vector_b))
         return np.sum(a * b)
 
@@ -157,13 +149,11 @@ class AffineInvariant(_Manifold):
         return half @ half.mT
 
     def transport(self, point_a, point_b, tangent_vector_a):
-        if self._from is not point_a or self._to is not point_b:
-            # The parallel transport along the geodesic from a to b.
-            factor, inverse, eigenvalues, vectors = _spectra(point_a, point_b)
-            root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
-            self._isometry = factor @ root @ inverse
-            self._from, self._to = point_a, point_b
-        return self._isometry @ tangent_vector_a @ self._isometry.mT
+        # The parallel transport along the geodesic from a to b.
+        factor, inverse, eigenvalues, vectors = _spectra(point_a, point_b)
+        root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
+        isometry = factor @ root @ inverse
+        return isometry @ tangent_vector_a @ isometry.mT
 
 
 def _spectra(point, matrices):
