@@ -100,3 +100,5 @@ def test_singular_matrix_within_needs_regularization(rng):
     with pytest.raises(ValueError, match="Set regularization"):
         LFDA().fit(X, y)
     assert LFDA(regularization=0.1).fit(X, y).components_.shape == (2, 20)
+    with pytest.raises(ValueError, match="varies in only 20 directions"):
+        LFDA(30, regularization=0.1).fit(X, y)
