@@ -47,9 +47,6 @@ EXPECTED_FAILURES = {
     "RSLVQ(max_iter=20, solver='sgd')": OF_STEPS,
     "VectorGLRSQ(max_iter=5, solver='sgd')": OF_STEPS,
     "VectorPLRSQ(max_iter=5, metric='euclid')": OF_STEPS,
-    "SQFA(constraint='orthonormal', group_size=1, squared=True)": dict.fromkeys(
-        OF_STEPS, "the optimization of each group amplifies rounding errors to 1e-6"
-    ),
 }
 LEARNING = "fit", "partial_fit", "fit_transform", "fit_predict"
 METHODS = (
