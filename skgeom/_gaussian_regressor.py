@@ -228,8 +228,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         # are rounded, so that the selection does not depend on rounding errors.
         best = np.argmax(np.round(scores @ weights / len(y), 6))
         gains, shares = gains[best], weights / len(y)
-        error = 2 * standard_error(gains, shares)
-        if np.ptp(y) > 0 and gains.any() and shares @ gains <= error:
+        least = 2 * standard_error(gains, shares)
+        if np.ptp(y) > 0 and gains.any() and shares @ gains <= least:
             warn_user(
                 "The predictions of held-out samples are not significantly better than "
                 "the mean of the targets. Scale or select features, use more samples, "

@@ -118,11 +118,8 @@ class HeldOutSamples:
             number = len(PRIOR_SAMPLES) - 1 - within_standard_error(finite, weights)
             results.append((number, temperatures, scores))
         first, second = (scores[:, number] for number, _, scores in results)
-        gain, error = (
-            weights @ (second - first),
-            standard_error(second - first, weights),
-        )
-        k = int(round(gain, 6) > round(error, 6))
+        gains = second - first
+        k = int(round(weights @ gains, 6) > round(standard_error(gains, weights), 6))
         number, temperatures, scores = results[k]
         of_candidates = {
             "prior_samples": PRIOR_SAMPLES.copy(),

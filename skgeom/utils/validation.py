@@ -705,8 +705,8 @@ def warn_if_unscaled(variances, consequence, estimator):
         if hasattr(estimator, "feature_names_in_"):
             name = f"Feature {estimator.feature_names_in_[number]!r}"
         warn_user(
-            f"{name} has {100 * share:.1f} % "
-            f"of the variance of all features. {consequence} If the features have "
+            f"{name} has {100 * share:.1f} % of the variance of all features. "
+            f"{consequence} If the features have "
             "different units, divide them by their standard deviations, as "
             "StandardScaler does.",
             UserWarning,

@@ -205,7 +205,7 @@ def test_order_of_samples(n_orders):
 
 
 def test_without_regularization_linear_maps_change_nothing(rng):
-    """A triangular map keeps the folds. The filter outputs are uncorrelated."""
+    """A triangular map with a positive diagonal keeps the folds."""
     X, y = gaussians(rng, 150, 6, 3)
     linear = np.triu(rng.normal(size=(6, 6)), 1) + np.diag(10 ** rng.uniform(-2, 2, 6))
     model = SQFA(3, regularization=0, random_state=0)
@@ -213,12 +213,14 @@ def test_without_regularization_linear_maps_change_nothing(rng):
     assert plain.shrinkage_ == mapped.shrinkage_
     scores = [m.selection_scores_["mean_log_posterior"] for m in (mapped, plain)]
     assert_allclose(*scores, rtol=1e-5)
+    # Of the filters with the same span, those with uncorrelated outputs are chosen.
     _, total = plain.statistics_.pooled_covariances()
     assert_allclose(total, np.diag(np.diag(total)), atol=1e-8 * total.trace())
 
 
 def test_common_factor_of_weights(wine):
-    (X, y), model = wine, SQFA(2, tol=1e-2, n_init=1, random_state=0)
+    X, y = wine
+    model = SQFA(2, tol=1e-2, n_init=1, random_state=0)
     shrinkage, sigma2 = selected(clone(model).fit(X, y))
     for factor in (0.1, 1000):
         weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), factor))
@@ -294,8 +296,9 @@ def test_equal_samples_of_each_class_have_the_total_noise(offset, rng):
     """Rounding of the class means is no variance within the classes."""
     means = rng.normal(size=(3, 80))
     X, y = np.repeat(means, 5, axis=0) + offset, np.repeat([0, 1, 2], 5)
-    sqfa, noise = SQFA(2).fit(X, y), np.trace(np.cov(means.T, bias=True)) / 10
-    assert_allclose(sqfa.regularization_, noise, rtol=1e-6)
+    sqfa = SQFA(2, random_state=0).fit(X, y)
+    expected = np.trace(np.cov(means.T, bias=True)) / 10
+    assert sqfa.regularization_ == pytest.approx(expected, rel=1e-6)
     assert sqfa.selection_rule_ == "closed form" and 0 < sqfa.class_shrinkages_.min()
 
 

@@ -253,7 +253,8 @@ def test_statistics_of_the_wrong_kind(iris):
 
 
 def test_constant_features(iris):
-    (X, y), plain = iris, SQFA(2, random_state=0).fit(*iris)
+    X, y = iris
+    plain = SQFA(2, random_state=0).fit(X, y)
     wider = SQFA(2, random_state=0).fit(np.c_[X, np.full(150, 7.0)], y)
     assert wider.objective_ == pytest.approx(plain.objective_, rel=1e-5)
     np.testing.assert_allclose(wider.components_[:, 4], 0, atol=1e-9)

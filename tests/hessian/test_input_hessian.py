@@ -207,12 +207,14 @@ def test_calibrated_support_vectors(rng, kernel, curvature, assert_close):
     assert_close(H, expected)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
 @pytest.mark.parametrize("curvature", CURVATURES)
-def test_kernel_discriminants_by_torch(data, curvature, assert_close):
+def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
     torch = pytest.importorskip("torch")
     X, y = data
-    X = X + 100  # far from the origin
-    model = KDA(gamma=0.05, class_weight={0: 5}).fit(X, y)
+    X = X + 100 * (kernel == "rbf")  # far from the origin
+    gamma = {"rbf": 0.05, "poly": "auto"}[kernel]
+    model = KDA(kernel=kernel, degree=2, gamma=gamma, class_weight={0: 5}).fit(X, y)
     log_priors = model.prior_weight_ * torch.log(torch.tensor(model.priors_))
 
     class Module(torch.nn.Module):
@@ -223,7 +225,10 @@ def test_kernel_discriminants_by_torch(data, curvature, assert_close):
 
         def forward(self, samples):
             squared = ((samples[:, None] - self.X_fit_) ** 2).sum(dim=2)
-            Z = torch.exp(-0.05 * squared) @ self.dual_coef_ - self.offset_
+            K = torch.exp(-0.05 * squared)
+            if kernel == "poly":
+                K = (1 + model.gamma_ * samples @ self.X_fit_.mT) ** 2
+            Z = K @ self.dual_coef_ - self.offset_
             distances = ((Z[:, None] - self.decision_means_) ** 2).sum(dim=2)
             return (log_priors - distances / 2) / model.temperature_
 
