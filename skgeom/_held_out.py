@@ -93,6 +93,14 @@ def row_keys(X):
     return keys * factors[0]
 
 
+def groups_of_equal(X):
+    """The index of the group of equal rows of each row; groups are sorted by value."""
+    order, is_first = _sort(X, np.zeros(X.shape[0]))
+    groups = np.empty(len(order), dtype=int)
+    groups[order] = np.cumsum(is_first) - 1
+    return groups
+
+
 def _bits(values, memory):
     """The bits of numbers, in the first of the two arrays in memory."""
     # Adding zero removes the sign of negative zeros.
@@ -103,14 +111,14 @@ def _bits(values, memory):
     return bits
 
 
-def held_out_folds(X, y, n_folds=5):
+def held_out_folds(X, y, n_folds=5, groups=None):
     """The fold in which each sample is held out.
 
     The distinct samples of a class are sorted by their features. Each run of
     ``n_folds`` successive samples is distributed over all folds, in a fixed
-    pseudo-random order. Equal samples are in the same fold. The folds therefore do not
-    depend on the order of the samples or on a common factor of X, and are the same for
-    repeated samples and for samples with weights.
+    pseudo-random order. Equal samples are in the same fold, even if their labels
+    differ. The folds therefore do not depend on the order of the samples or on a common
+    factor of X, and are the same for repeated samples and for samples with weights.
 
     Parameters
     ----------
@@ -120,17 +128,20 @@ def held_out_folds(X, y, n_folds=5):
         Labels of the samples.
     n_folds : int, default=5
         Number of folds.
+    groups : ndarray of shape (n_samples,), default=None
+        The groups of equal samples; by default the result of ``groups_of_equal``.
 
     Returns
     -------
     ndarray of int, shape (n_samples,)
-        Indices of folds, from 0 to ``n_folds - 1``. If all samples of a class are
-        equal, they are never held out, because no sample of the class would remain;
+        Indices of folds, from 0 to ``n_folds - 1``. If all samples of a class are in
+        one fold, they are never held out, because no sample of the class would remain;
         the index is then -1.
     """
     order, is_first = _sort(X, y)
-    folds = np.empty(len(y), dtype=int)
-    of_distinct = folds_of_distinct(y[order][is_first], n_folds)
+    folds, rows = np.empty(len(y), dtype=int), order[is_first]
+    groups = groups_of_equal(X) if groups is None else groups
+    of_distinct = folds_of_distinct(y[rows], groups[rows], n_folds)
     folds[order] = of_distinct[np.cumsum(is_first) - 1]
     return folds
 
@@ -145,13 +156,21 @@ def distinct_rows(X, y, sample_weight=None):
     return order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
 
 
-def folds_of_distinct(y, n_folds=5):
-    """The folds of distinct sorted samples, given their sorted labels."""
+def folds_of_distinct(y, groups, n_folds=5):
+    """The folds of distinct sorted samples, given their labels and their groups.
+
+    Equal samples of different classes are held out together. Otherwise, they would be
+    assigned to the other classes, in which they remain.
+    """
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
     runs = np.tile(np.arange(n_folds), (-(-counts.max() // n_folds), 1))
     dealt = np.random.default_rng(0).permuted(runs, axis=1).ravel()
     folds = dealt[np.arange(len(y)) - np.repeat(starts, counts)]
-    return np.where(np.repeat(counts, counts) > 1, folds, -1)
+    in_classes = np.bincount(groups) > 1
+    ranks = np.cumsum(in_classes) - 1
+    folds = np.where(in_classes[groups], ranks[groups] % n_folds, folds)
+    first, last = (f.reduceat(folds, starts) for f in (np.minimum, np.maximum))
+    return np.where(np.repeat(first < last, counts), folds, -1)
 
 
 def _sort(X, y):
@@ -340,16 +359,19 @@ def standard_error(values, weights):
     return float(np.linalg.norm(weights * (values - weights @ values)))
 
 
-def warn_if_at_chance(scores, codes, weights):
+def warn_if_at_chance(scores, codes, weights, groups):
     """Warn if predictions of held-out samples are not significantly better than chance.
 
     The accuracy with equal weights of the classes has to exceed one over the number of
     classes by more than two standard errors. ``scores`` contains the scores of the
-    classes, of shape (n_samples, n_classes). Returns whether there was a warning.
+    classes, of shape (n_samples, n_classes). Only samples of different groups are
+    independent; equal samples are in the same group, even if their labels differ.
+    Returns whether there was a warning.
     """
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
-    correct = (scores.argmax(axis=1) == codes).astype(float)
-    accuracy, error = shares @ correct, standard_error(correct, shares)
+    correct = scores.argmax(axis=1) == codes
+    accuracy = shares @ correct
+    error = float(np.linalg.norm(np.bincount(groups, shares * (correct - accuracy))))
     is_at_chance = accuracy - 2 * error <= chance
     if is_at_chance:
         warn_user(

@@ -6,6 +6,7 @@ from scipy.linalg import solve_triangular
 from skgeom._held_out import (
     distinct_rows,
     folds_of_distinct,
+    groups_of_equal,
     in_distinct_samples,
     sample_rows,
     standard_error,
@@ -46,7 +47,7 @@ class HeldOutSamples:
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
         distinct, self.weights = distinct_rows(X, y[rows], weights)
         self.X, self.y = X[distinct], y[rows][distinct]
-        self.folds = folds_of_distinct(self.y)
+        self.folds = folds_of_distinct(self.y, groups_of_equal(self.X))
 
     def distinct_shares(self):
         """The proportion of distinct samples of each class, as a dict by label."""

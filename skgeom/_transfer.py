@@ -919,7 +919,7 @@ def _select_shrinkage(logarithms, y, folds, exponent, priors):
     codes = np.concatenate([y[test] for test in held_out])
     chosen = np.concatenate([of_fold[best] for of_fold in scores])
     ones = np.ones(len(codes))
-    warn_if_at_chance(chosen - np.log(priors), codes, ones)
+    warn_if_at_chance(chosen - np.log(priors), codes, ones, np.arange(len(codes)))
     weights = priors[codes] * class_shares(codes, ones)
     temperature = fit_temperature(chosen, codes, weights)
     return _SHRINKAGES[best], temperature, accuracies

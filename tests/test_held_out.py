@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.pipeline import make_pipeline
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, _held_out
+from skgeom import GMLVQ, SQFA, ClassStatistics, GaussianClassifier, _held_out
+from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._held_out import held_out_folds, in_distinct_samples, training_statistics
 from skgeom.utils.linalg import fold_order
 
@@ -25,6 +28,20 @@ def test_folds_depend_on_the_data_only(rng):
     copies = rng.integers(1, 4, len(y))
     repeated = held_out_folds(X.repeat(copies, axis=0), y.repeat(copies))
     assert_array_equal(repeated, folds.repeat(copies))
+
+
+@pytest.mark.parametrize("model", [KDA(), SQFA(2), GMLVQ(), GaussianClassifier()])
+def test_equal_samples_of_several_classes(model):
+    """They are held out together, and are one observation of the accuracy."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=1200)
+    X = 1.0 * (rng.random((1200, 6)) < rng.uniform(0.01, 0.3, size=(3, 6))[y])
+    folds, rows = held_out_folds(X, y), np.unique(X, axis=0)
+    assert len(np.unique(np.column_stack([X, folds]), axis=0)) == len(rows)
+    if not hasattr(model, "predict"):
+        model = make_pipeline(model, LinearDiscriminantAnalysis())
+    model.fit(X[:600], y[:600])  # without a warning
+    assert model.score(X[600:], y[600:]) > 0.4
 
 
 def test_training_statistics_are_those_of_the_remaining_samples(rng):

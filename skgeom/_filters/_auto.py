@@ -22,6 +22,7 @@ from skgeom._held_out import (
     class_shares,
     distinct_rows,
     folds_of_distinct,
+    groups_of_equal,
     in_distinct_samples,
     remaining_weights,
     standard_error,
@@ -63,7 +64,7 @@ class Selection:
     ``shrinkage`` is None if it was not selected on held-out samples, and ``scores`` is
     None without held-out samples. ``intensities`` are the shrinkage intensities of the
     classes. ``held_out`` are the log posteriors of the classes for the held-out samples
-    with the selected values, the labels of these samples, and their weights.
+    with the selected values, and the labels, weights and groups of these samples.
     """
 
     shrinkage: float | None
@@ -134,14 +135,16 @@ class Fold:
     """Held-out samples, and class statistics of the remaining samples.
 
     Both have the coordinates of a subspace. ``shares`` are the weights of the held-out
-    samples in the mean over all folds. ``noise`` is the covariance that is added to the
-    covariances of the classes.
+    samples in the mean over all folds. Equal samples of all folds are in the same of
+    the ``groups``. ``noise`` is the covariance that is added to the covariances of the
+    classes.
     """
 
     training: ClassStatistics
     held_out: np.ndarray
     labels: np.ndarray
     shares: np.ndarray
+    groups: np.ndarray
     noise: np.ndarray | None
 
 
@@ -175,7 +178,8 @@ def folds_of_samples(
     labels = np.searchsorted(statistics.classes, y)
     rows, weights = distinct_rows(X, labels, sample_weight)
     y, labels, points = y[rows], labels[rows], take(points, rows)
-    numbers = folds_of_distinct(y)
+    groups = groups_of_equal(X[rows])
+    numbers = folds_of_distinct(y, groups)
     if estimator is None:
         statistics, weights = in_distinct_samples(statistics, y, weights)
     for number in range(numbers.max() + 1):
@@ -206,7 +210,7 @@ def folds_of_samples(
             training = training_statistics(
                 training, features[out], y[out], weights[out], distinct=True
             )
-        parts = features[out], labels[out], shares[out]
+        parts = features[out], labels[out], shares[out], groups[out]
         folds.append(Fold(training, *parts, _noise_of_features(noise, basis)))
     if not any(map(_varies, folds)):
         return [], statistics.counts, []
@@ -265,9 +269,10 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
         weights.append((own.counts / sizes).repeat(sizes))
     ends = np.cumsum([len(part) for part in labels])[:-1]
     shares = class_shares(*map(np.concatenate, (labels, weights)), power=_POWER)
+    groups = np.split(np.arange(len(shares)), ends)
     shares = np.split(shares, ends)
     folds = []
-    for number, part in enumerate(zip(features, labels, shares, strict=True)):
+    for number, part in enumerate(zip(features, labels, shares, groups, strict=True)):
         remaining = [other for k, other in enumerate(parts) if k != number]
         training = sum(remaining).project(basis.T)
         folds.append(Fold(training, *part, _noise_of_features(noise, basis)))
@@ -351,7 +356,9 @@ def select(
         "regularization": tried[:, 1],
         "mean_log_posterior": np.array(list(scores.values())),
     }
-    held_out, rule = (of_classes[chosen], labels, shares), "held-out log posterior"
+    groups = np.concatenate([fold.groups for fold in folds])
+    held_out = of_classes[chosen], labels, shares, groups
+    rule = "held-out log posterior"
     return Selection(*chosen, rule, results, intensities, held_out)
 
 

@@ -708,7 +708,7 @@ class KernelDiscriminantAnalysis(
         }
         # Relative to the weights of the remaining samples of the classes, predictions
         # do not prefer large classes, nor the classes without held-out samples.
-        warn_if_at_chance(predictions[i] / remaining, codes, weights)
+        warn_if_at_chance(predictions[i] / remaining, codes, weights, groups)
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
         if i and i == len(gammas) - 1:

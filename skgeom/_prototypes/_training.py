@@ -22,6 +22,7 @@ from sklearn.utils import gen_batches
 from skgeom._held_out import (
     class_shares,
     fit_temperature,
+    groups_of_equal,
     held_out_folds,
     warn_if_at_chance,
     within_standard_error,
@@ -713,7 +714,7 @@ def select_representability(training, make_loss, scale, **limits):
     .. [1] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and
        Regression Trees", 1984, section 3.4.3: the rule of one standard error.
     """
-    sample, folds = _held_out_samples(training, _MOST_SAMPLES)
+    sample, folds, groups = _held_out_samples(training, _MOST_SAMPLES)
     weights = _WEIGHTS.tolist()
     parts = [
         (_subset(sample, folds != fold), _subset(sample, folds == fold))
@@ -744,7 +745,7 @@ def select_representability(training, make_loss, scale, **limits):
         if means[weight] < max(means.values()):
             break
     chosen = within_standard_error(scores, shares, _STANDARD_ERRORS)
-    warn_if_at_chance(of_classes[chosen], labels, held_out_weights)
+    warn_if_at_chance(of_classes[chosen], labels, held_out_weights, groups)
     return weights[chosen], means
 
 
@@ -764,7 +765,7 @@ def select_temperature(training, held_out_distances):
         squared distances of the held-out samples from the fitted prototypes.
     """
     training = replace(training, prototypes=training.start, scale=None)
-    sample, folds = _held_out_samples(training)
+    sample, folds, groups = _held_out_samples(training)
     y, weights = to_numpy(sample.y), to_numpy(sample.weights)
     scores, found = np.empty((len(y), len(training.counts))), np.zeros(len(y), bool)
     for fold in np.unique(folds[folds >= 0]):  # some of the five folds may be empty
@@ -778,7 +779,7 @@ def select_temperature(training, held_out_distances):
     if not found.any():
         return None
     held_out = scores[found], y[found], weights[found]
-    warn_if_at_chance(*held_out)
+    warn_if_at_chance(*held_out, groups[found])
     return fit_temperature(*held_out)
 
 
@@ -800,7 +801,7 @@ def _log_probabilities(training, prototypes, scale):
 
 
 def _held_out_samples(training, most=inf):
-    """Training with at most ``most`` distinct samples, and the folds of the samples.
+    """Training with at most ``most`` distinct samples, and their folds and groups.
 
     Equal samples are merged, and their weights are summed. The samples of a class are
     sorted by their distances from the prototypes, and assigned to folds in this order.
@@ -824,4 +825,6 @@ def _held_out_samples(training, most=inf):
     some = slice(None, None, max(ceil(len(rows) / most), 1))
     rows, weights = rows[some], like(weights[some], training.weights)
     sample = replace(_subset(training, rows), weights=weights)
-    return sample, held_out_folds(np.arange(len(rows))[:, None], y[rows])
+    groups = groups_of_equal(values[rows, 1:])  # all but the distance of the own class
+    folds = held_out_folds(np.arange(len(rows))[:, None], y[rows], groups=groups)
+    return sample, folds, groups
