@@ -1,14 +1,10 @@
 """Covariance descriptors of images, against a loop over the images."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from skgeom import RegionCovariance
 
-DATA = Path(os.environ.get("SKGEOM_DATA", ""))
 COLOR = ["x", "y", "R", "G", "B", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"]
 
 

@@ -86,9 +86,6 @@ def test_groups(constraint, batch_size, gaussians):
     assert ama.objective_ >= first.objective_ - 2e-3
 
 
-# Use.
-
-
 # Bad input.
 
 

@@ -16,11 +16,6 @@ from skgeom.geometry import (
     distance_fisher_rao_equal_covariance,
 )
 
-# Far Gaussians have upper bounds of their distances only, which is a warning.
-UPPER_BOUND = pytest.mark.filterwarnings(
-    "ignore:.*Beyond 11.7 it is an upper bound:sklearn.exceptions.ConvergenceWarning"
-)
-
 # Numbers of dimensions, conditions of the covariances and sizes of the means.
 KINDS = [(1, 10.0, 1.0), (2, 1e3, 1.0), (5, 1e3, 3.0), (9, 10.0, 1.0)]
 

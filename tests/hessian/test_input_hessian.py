@@ -280,6 +280,3 @@ def test_function(data, rng, activation, normalised, curvature, assert_close):
 
     H = input_hessian(logits, X, y, curvature=curvature)
     assert_close(H, input_hessian(model, X, y, curvature=curvature), 1e-10)
-
-
-# Cross-entropy.

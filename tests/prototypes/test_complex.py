@@ -12,9 +12,9 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ, Recentering, TransferDiscriminantAnalysis
-from skgeom._prototypes._metrics import SPD_METRICS, AffineInvariantPairs
+from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom.baselines import mdrm, tslda
-from skgeom.geometry import invsqrtm, logm, real_embedding
+from skgeom.geometry import invsqrtm, real_embedding
 from skgeom.utils.linalg import from_embedded
 
 
@@ -120,19 +120,3 @@ def test_real_and_complex_matrices(phases, model):
     for estimator in (RSLVQ(), GMLVQ()):
         with pytest.raises(ValueError, match=r"supported by .*real_embedding"):
             estimator.fit(X, y)
-
-
-def test_gradient_is_that_of_complex_matrices(phases, rng):
-    """The derivative of the squared distance is -2 W^-1 log(X W^-1), embedded."""
-    X, _ = phases
-    X, W = X[:5], X[5]
-    weights = rng.uniform(size=(5, 1))
-    pairs = AffineInvariantPairs(real_embedding(X), real_embedding(W)[None])
-    factor = np.linalg.cholesky(W)
-    inverse = np.linalg.inv(factor)
-    logarithms = logm(inverse @ X @ inverse.conj().T)
-    gradients = -2 * inverse.conj().T @ logarithms @ inverse
-    expected = (weights[..., None] * gradients).sum(axis=0)
-    assert_allclose(pairs.gradient(weights)[0], real_embedding(expected), atol=1e-10)
-    squares = distance_riemann(X, W) ** 2
-    assert_allclose(pairs.squared_distances[:, 0], 2 * squares, rtol=1e-10)

@@ -12,11 +12,6 @@ LABELS = np.array([0, 0, 1, 2, 2])
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(0)
-
-
-@pytest.fixture
 def priors(rng):
     priors = rng.uniform(1, 2, len(LABELS))
     return np.log(priors / priors.sum())

@@ -204,17 +204,3 @@ def test_errors(people):
         with pytest.raises(ValueError, match=r"X\[3\] is not positive definite"):
             method(bad, domain=domain)
     assert all(model.means_[label] is mean for label, mean in before.items())
-
-
-def test_basis_of_singular_matrices_does_not_matter(people):
-    """An average reference in directions with variance, or without a channel."""
-    X, _, domain = people
-    reference, own = np.eye(4) - 1 / 4, domain == "bo"
-    singular = reference @ X @ reference
-    values, vectors = np.linalg.eigh(singular.mean(axis=0))
-    basis = vectors[:, values > 1e-9 * values[-1]]
-    distances = []
-    for regular in (basis.T @ singular @ basis, singular[:, :3, :3]):
-        Z = Recentering().fit_transform(regular, domain=domain)[own]
-        distances.append(distance_affine_invariant(Z[:, None], Z))
-    assert_allclose(*distances, atol=1e-7)
