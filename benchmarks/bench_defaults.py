@@ -56,6 +56,7 @@ from skgeom import (
     SQFA,
     AMAGauss,
     CovarianceHessianProjection,
+    GaussianClassifier,
     KernelDiscriminantAnalysis,
 )
 
@@ -70,8 +71,8 @@ class Contestant:
     fits: Callable = lambda problem: True
 
 
-def then_qda(filters):
-    return make_pipeline(filters, QuadraticDiscriminantAnalysis(tol=0))
+def classifying(filters):
+    return make_pipeline(filters, GaussianClassifier())
 
 
 def two_classes(problem):
@@ -95,7 +96,7 @@ def search_filters(filters):
     def search(k, X):
         name = type(filters).__name__.lower()
         values = np.logspace(-3, 1, 9) * X.var(axis=0).mean()
-        model = then_qda(clone(filters).set_params(n_components=k))
+        model = classifying(clone(filters).set_params(n_components=k))
         return by_grid(model, {f"{name}__regularization": values})
 
     return search
@@ -118,13 +119,13 @@ METRICS = ["riemann", "tangent", "mahalanobis"]
 
 VECTORS = {
     "KDA": Contestant(lambda k: KernelDiscriminantAnalysis(), search_kernel),
-    "SQFA": Contestant(lambda k: then_qda(SQFA(k)), search_filters(SQFA())),
+    "SQFA": Contestant(lambda k: classifying(SQFA(k)), search_filters(SQFA())),
     "SQFA-H": Contestant(
-        lambda k: then_qda(SQFA(k, distance="hellinger")),
+        lambda k: classifying(SQFA(k, distance="hellinger")),
         search_filters(SQFA(distance="hellinger")),
     ),
     "AMA-Gauss": Contestant(
-        lambda k: then_qda(AMAGauss(k)), search_filters(AMAGauss())
+        lambda k: classifying(AMAGauss(k)), search_filters(AMAGauss())
     ),
     "RSLVQ": Contestant(lambda k: RSLVQ(), search_prototypes(RSLVQ())),
     "GMLVQ": Contestant(
