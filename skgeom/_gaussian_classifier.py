@@ -161,11 +161,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     the selected q is ``temperature_``. The same is done with :math:`\lambda = 1`, which
     is selected if its score is better by more than one standard error, as for signals
     and images whose classes vary in different directions: W then has large variances
-    where the class itself hardly varies. If there are more than 10,000 samples, the
-    held-out samples are taken from a subset of 10,000 samples, which depends on the
-    values of X. The result does not depend on the units of the features, on the order
-    of the samples, or on a common factor of all sample weights. The weights of a class
-    must add up to more than one.
+    where the class itself hardly varies. If held-out samples are not classified better
+    than by chance, and most of them equal samples of other classes, as for a single
+    category, q is infinite and the temperature is 1. If there are more than 10,000
+    samples, the held-out samples are taken from a subset of 10,000 samples, which
+    depends on the values of X. The result does not depend on the units of the features,
+    on the order of the samples, or on a common factor of all sample weights. The
+    weights of a class must add up to more than one.
 
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
@@ -277,7 +279,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If one sample causes more than 99 % of the variance of all features.
+            If one sample causes more than 99 % of the variance of all features, or if
+            held-out samples are not classified better than by chance.
         """
         X, y = labelled_samples(self, X, y)
         estimator = self.covariance_estimator

@@ -418,6 +418,8 @@ def _levels(X, y, weights, n_levels):
     values, labels, ranks = _ranks(y, weights)
     if len(values) <= n_levels:
         return labels
-    n_levels = min(n_levels, max(len(np.unique(X, axis=0)) // (X.shape[1] + 1), 2))
+    varies = (X != X[0]).any()
+    n_distinct = varies * len(np.unique(np.column_stack([X, y]), axis=0))
+    n_levels = min(n_levels, max(n_distinct // (X.shape[1] + 1), 2))
     bins = np.floor(np.round(ranks * n_levels, 9))  # equal in spite of rounding
     return np.unique(bins[labels], return_inverse=True)[1]

@@ -159,8 +159,8 @@ def distinct_rows(X, y, sample_weight=None):
 def folds_of_distinct(y, groups, n_folds=5):
     """The folds of distinct sorted samples, given their labels and their groups.
 
-    Equal samples of different classes are held out together. Otherwise, they would be
-    assigned to the other classes, in which they remain.
+    Equal samples of different classes are held out together, or not at all. Otherwise,
+    they would be assigned to the other classes, in which they remain.
     """
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
     runs = np.tile(np.arange(n_folds), (-(-counts.max() // n_folds), 1))
@@ -170,7 +170,8 @@ def folds_of_distinct(y, groups, n_folds=5):
     ranks = np.cumsum(in_classes) - 1
     folds = np.where(in_classes[groups], ranks[groups] % n_folds, folds)
     first, last = (f.reduceat(folds, starts) for f in (np.minimum, np.maximum))
-    return np.where(np.repeat(first < last, counts), folds, -1)
+    is_kept = np.repeat(first == last, counts)
+    return np.where((np.bincount(groups, is_kept) > 0)[groups], -1, folds)
 
 
 def _sort(X, y):

@@ -11,6 +11,7 @@ from skgeom._held_out import (
     sample_rows,
     standard_error,
     training_statistics,
+    warn_if_at_chance,
     within_standard_error,
 )
 from skgeom._statistics import closed_form_shrinkage
@@ -47,7 +48,8 @@ class HeldOutSamples:
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
         distinct, self.weights = distinct_rows(X, y[rows], weights)
         self.X, self.y = X[distinct], y[rows][distinct]
-        self.folds = folds_of_distinct(self.y, groups_of_equal(self.X))
+        self.groups = groups_of_equal(self.X)
+        self.folds = folds_of_distinct(self.y, self.groups)
 
     def distinct_shares(self):
         """The proportion of distinct samples of each class, as a dict by label."""
@@ -57,6 +59,10 @@ class HeldOutSamples:
 
     def select_prior(self, total, basis, targets, priors):
         """Select a target, an element of ``PRIOR_SAMPLES`` and its best temperature.
+
+        Warns if held-out samples are not classified better than by chance. If most of
+        them equal samples of other classes, they are then not used: the element is
+        infinite and the temperature is 1.
 
         Returns the index of the target, the element, the temperature, and the Brier
         scores of all elements. If no samples can be held out, the index is 0, the
@@ -127,6 +133,11 @@ class HeldOutSamples:
             "brier_score": 1 - weights @ scores,
         }
         prior, temperature = PRIOR_SAMPLES[number], temperatures[number]
+        chosen, groups = np.concatenate(densities[k])[:, :, number], self.groups[rows]
+        if warn_if_at_chance(chosen, labels, weights, groups):
+            in_classes = np.bincount(groups) > 1
+            if weights @ in_classes[groups] > 0.5:
+                prior, temperature = np.inf, 1.0
         return k, float(prior), float(temperature), of_candidates
 
 
@@ -140,7 +151,7 @@ def _scores(densities, labels, log_priors, weights):
         own = posteriors[np.arange(len(labels)), labels]
         of_temperatures.append(2 * own - np.square(posteriors).sum(axis=1))
     of_temperatures = np.array(of_temperatures)
-    best = np.argmax(weights @ of_temperatures, axis=0)
+    best = np.argmax(np.round(weights @ of_temperatures, 6), axis=0)
     scores = of_temperatures[best, :, np.arange(len(best))]
     return scores.T, np.take(_TEMPERATURES, best)
 

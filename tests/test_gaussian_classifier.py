@@ -269,9 +269,22 @@ def test_what_does_not_matter(covariance, counts, rng):
         assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.filterwarnings("ignore:The predictions of held-out samples are not")
+def test_one_flag_in_any_unit(seed):
+    """A held-out value of the flag is always assigned to the wrong class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=150)
+    X = 1.0 * (rng.random((150, 1)) < np.where(y, 0.85, 0.15)[:, None])
+    model, same = (GaussianClassifier().fit(unit * X, y) for unit in (1, 0.1))
+    assert_allclose(same.predict_proba(0.1 * X), model.predict_proba(X), atol=1e-6)
+    assert model.score(X, y) > 0.75
+
+
 @pytest.mark.parametrize("selection", ["held-out", "closed-form"])
 def test_verbose_prints_one_line(selection, rng, capsys):
-    X, y = rng.normal(size=(120, 2)), np.arange(120) % 40
+    y = np.arange(120) % 40
+    X = rng.normal(size=(120, 2)) + y[:, None]
     model = GaussianClassifier(verbose=1)
     model.fit(X, y) if selection == "held-out" else model.partial_fit(X, y)
     (line,) = capsys.readouterr().out.splitlines()

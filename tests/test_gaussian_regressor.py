@@ -112,6 +112,13 @@ def test_constant_features_and_constant_target():
     assert_allclose(GaussianRegressor().fit(X, np.full(50, 7.0)).predict(X), 7)
 
 
+def test_categories(rng):
+    """Each is one distinct row of X, but has many targets."""
+    X = np.eye(8)[rng.integers(8, size=800)]
+    y = X @ rng.permutation(8) + 0.5 * rng.normal(size=800)
+    assert GaussianRegressor().fit(X[:400], y[:400]).score(X[400:], y[400:]) > 0.9
+
+
 def test_levels_of_unequal_spacing():
     levels = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
     rng, number = np.random.default_rng(0), np.repeat(np.arange(6), 50)

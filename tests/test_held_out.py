@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 
-from skgeom import GMLVQ, SQFA, ClassStatistics, GaussianClassifier, _held_out
+from skgeom import GMLVQ, RSLVQ, SQFA, ClassStatistics, GaussianClassifier, _held_out
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._held_out import held_out_folds, in_distinct_samples, training_statistics
 from skgeom.utils.linalg import fold_order
@@ -42,6 +42,16 @@ def test_equal_samples_of_several_classes(model):
         model = make_pipeline(model, LinearDiscriminantAnalysis())
     model.fit(X[:600], y[:600])  # without a warning
     assert model.score(X[600:], y[600:]) > 0.4
+
+
+@pytest.mark.parametrize("model", [KDA(), GMLVQ(), RSLVQ(), GaussianClassifier()])
+def test_a_class_of_equal_samples(model):
+    """They are not held out, nor are equal samples of other classes."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=2300)
+    X = rng.gamma(2, size=(2300, 4)) * (rng.random((2300, 1)) > 0.4) * y[:, None]
+    model.fit(X[:300], y[:300])  # without a warning
+    assert model.score(X[300:], y[300:]) > 0.78
 
 
 def test_training_statistics_are_those_of_the_remaining_samples(rng):

@@ -385,6 +385,7 @@ def test_missing_labels_of_a_list_are_counted(missing, rng):
             fit(rng.normal(size=(12, 2)), y)
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out samples are not")
 def test_labels_of_pandas_and_pyarrow_stay_exact(rng):
     pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
     X, text, flags = rng.normal(size=(12, 2)), ["a", "b"] * 6, [True, False] * 6

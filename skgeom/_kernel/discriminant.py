@@ -490,7 +490,7 @@ class KernelDiscriminantAnalysis(
         self._set_discriminants(kernel, found, points, data)
         move_attributes(self, X)
         if calibrated:
-            self._calibrate(data, points, complement, found)
+            self._calibrate(data, points, complement, found, groups is not None)
         if kernel.precomputed:
             self._set_all_coefficients(data, points)
         names = "gamma", "regularization", "solver", "n_landmarks", "prior_weight"
@@ -813,8 +813,13 @@ class KernelDiscriminantAnalysis(
         self.decision_means_, self.prior_weight_ = self.means_, 1.0
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
-    def _calibrate(self, data, points, complement, found):
-        """Estimate the parameters of the decisions on held-out samples."""
+    def _calibrate(self, data, points, complement, found, has_groups):
+        """Estimate the parameters of the decisions on held-out samples.
+
+        If a group contains a whole class, its held-out samples would be assigned to the
+        other classes. Copies of one sample are therefore not held out, because new
+        samples may equal them as well; the groups of users are omitted.
+        """
         held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights
         codes, groups, weights = (column[held_out] for column in columns)
@@ -823,6 +828,10 @@ class KernelDiscriminantAnalysis(
             components, (codes, groups, weights), complement, found, self.criterion
         )
         shares = shares_of_classes(codes, groups, weights, data.class_weights)
+        is_whole = np.isin(groups, groups[shares == 1])
+        shares[is_whole] = int(has_groups)
+        if not has_groups:
+            predicted[is_whole] = components[is_whole]
         # If a sample determines its own prediction, which is possible without
         # regularization, its held-out components are rounding errors.
         shares = np.where(complement[0] > 1e-8, shares, 1)

@@ -770,17 +770,18 @@ def select_temperature(training, held_out_distances):
     scores, found = np.empty((len(y), len(training.counts))), np.zeros(len(y), bool)
     for fold in np.unique(folds[folds >= 0]):  # some of the five folds may be empty
         current_progress().note(f"training without fold {fold}")
-        own = folds == fold
-        squared = held_out_distances(_subset(sample, ~own), _subset(sample, own))
+        rest = folds != fold
+        own = ~rest | (folds < 0)  # all samples of a class, or equal to all of a class
+        squared = held_out_distances(_subset(sample, rest), _subset(sample, own))
         scores[own] = to_numpy(nearest_scores(squared, training.counts))
         found |= own
         if np.count_nonzero(found) >= _FOR_TEMPERATURE:
             break
     if not found.any():
         return None
-    held_out = scores[found], y[found], weights[found]
-    warn_if_at_chance(*held_out, groups[found])
-    return fit_temperature(*held_out)
+    out = found & (folds >= 0)
+    warn_if_at_chance(scores[out], y[out], weights[out], groups[out])
+    return fit_temperature(scores[found], y[found], weights[found])
 
 
 def _subset(training, rows):

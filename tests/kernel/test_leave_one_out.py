@@ -424,6 +424,14 @@ def test_few_distinct_rows(noise):
         assert log_loss(y, auto.predict_proba(X)) < log_loss(y, raw.predict_proba(X))
 
 
+def test_probabilities_if_a_class_consists_of_copies():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=2300)
+    X = rng.poisson(y[:, None], size=(2300, 3)).astype(float)
+    proba = KDA().fit(X[:300], y[:300]).predict_proba(X[300:])
+    assert log_loss(y[300:], proba) < 0.2
+
+
 def test_more_classes_than_held_out_samples(monkeypatch):
     monkeypatch.setattr(discriminant, "_MAX_HELD_OUT", 20)
     rng = np.random.default_rng(0)
