@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.suite import bci, log_vectors
 from skgeom import SQFA, GaussianClassifier
-from skgeom.objectives import DISTANCES, find_distance
+from skgeom.objectives._class_distances import DISTANCES, find_distance
 
 NAMES = "fisher-rao", "fisher-rao-exact"
 

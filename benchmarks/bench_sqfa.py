@@ -34,7 +34,8 @@ from sklearn.discriminant_analysis import (
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import SQFA, ClassStatistics
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance
+from skgeom.objectives._class_distances import DISTANCES
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.optim import _coarse_to_fine
 
 _coarse_to_fine_minimize = _coarse_to_fine.minimize

@@ -24,7 +24,8 @@ from skgeom import (
     GaussianClassifier,
     SecondMomentSQFA,
 )
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance
+from skgeom.objectives._class_distances import DISTANCES
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 
 REPEATS = 3
 # With this variance, the package sqfa also converges within its epochs.

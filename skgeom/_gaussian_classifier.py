@@ -5,7 +5,6 @@ from numbers import Real
 
 import numpy as np
 from scipy.linalg import solve
-from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import unique_labels
@@ -45,6 +44,7 @@ from skgeom.utils.estimator import (
     naming,
     validate_data,
 )
+from skgeom.utils.linalg import semidefinite_root
 from skgeom.utils.validation import (
     check_array,
     check_priors,
@@ -590,12 +590,10 @@ def _span(total, pooled=None):
     # tolerance is ten times that of `_whitener`: otherwise, rounding would decide
     # whether the covariance of a class is singular in the remaining directions.
     tol = 10 * len(total) * ROUNDING
-    factor, pivots, rank, _ = dpstrf(correlations, tol=tol, lower=True)
-    if rank == len(total):
+    root = semidefinite_root(correlations, tol)
+    if root.shape[1] == len(total):
         return None, 0.0
-    columns = np.empty((len(total), rank))
-    columns[pivots - 1] = np.tril(factor[:, :rank])
-    axes, _ = np.linalg.qr(columns)
+    axes, _ = np.linalg.qr(root)
     samples, _ = np.linalg.qr(scales[:, None] * axes)
     if pooled is not None:
         pooled = pooled / scales / scales[:, None] + np.diag(variances == 0)

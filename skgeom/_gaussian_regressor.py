@@ -21,6 +21,7 @@ from skgeom.utils.estimator import (
 )
 from skgeom.utils.validation import (
     checked_targets,
+    raise_too_large,
     real_array,
     require_memory,
     warn_user,
@@ -342,10 +343,7 @@ def _check_range(X, weights):
     with np.errstate(over="ignore"):
         bound = weights.sum() * X.shape[1] * np.square(largest)
     if bound > np.finfo(np.float64).eps * np.finfo(np.float64).max:
-        raise ValueError(
-            f"The values of X are too large (largest {largest:.3g}): their squares "
-            "overflow. Divide X by a common factor, or use StandardScaler."
-        )
+        raise_too_large(largest)
 
 
 def _varying(X, weights):

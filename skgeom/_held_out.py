@@ -10,13 +10,13 @@ from sklearn.utils.validation import _num_samples
 from skgeom._statistics import (
     ROWS_PER_BLOCK,
     ClassStatistics,
-    make_statistics,
     statistics_of_block,
     statistics_of_samples,
+    with_counts,
     without,
 )
 from skgeom.utils._dask import map_row_blocks, merged
-from skgeom.utils.array_api import like, to_numpy
+from skgeom.utils.array_api import to_numpy
 from skgeom.utils.validation import checked_samples, warn_user
 
 # Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
@@ -50,16 +50,10 @@ def sample_rows(X, y, sample_weight=None):
     weights : ndarray or None
         None if all weights are one.
     """
-    if X.shape[0] <= MOST_SAMPLES:
-        return np.arange(X.shape[0]), sample_weight
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
-    rows, weights = _select_rows(row_keys(X), y, weights)
-    return rows, _unless_ones(weights, sample_weight)
-
-
-def _unless_ones(weights, given):
-    """The weights of selected rows; None if no weights were given and all are one."""
-    return None if given is None and (weights == 1).all() else weights
+    if X.shape[0] <= MOST_SAMPLES:
+        return np.arange(X.shape[0]), weights
+    return _select_rows(row_keys(X), y, weights)
 
 
 def _select_rows(keys, y, weights):
@@ -208,14 +202,7 @@ def in_distinct_samples(statistics, y, sample_weight):
     shares[np.searchsorted(statistics.classes, classes)] = known
     # Rounding makes integer numbers of distinct samples exact.
     distinct = np.maximum(np.round(shares * counts, 6), 1.0)
-    if np.array_equal(distinct, counts):
-        return statistics, weights
-    variances = distinct * (counts - 1) / counts / np.maximum(distinct - 1, 1)
-    variances[distinct == 1] = 0  # equal samples vary only by rounding
-    factors = like(variances, statistics.covariances)[:, None, None]
-    covariances = factors * statistics.covariances
-    classes, means = statistics.classes, statistics.means
-    return make_statistics(classes, distinct, means, covariances), weights
+    return with_counts(statistics, distinct), weights
 
 
 def remaining_weights(total, labels, sample_weight):
@@ -270,8 +257,7 @@ def statistics_and_sample(X, y, sample_weight):
     total, some = merged(parts, _merge).compute()
     if some is None:
         raise ValueError("There are no samples: all blocks of X are empty.")
-    _, X, y, weights = some
-    return total, (X, y, _unless_ones(weights, sample_weight))
+    return total, some[1:]
 
 
 def _statistics_and_some(number, X, y, sample_weight):

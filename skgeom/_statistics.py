@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from skgeom.objectives import (
+from skgeom.objectives._pairwise import (
     ClassMoments,
     StructuredCovariances,
     plus_outer_products,
@@ -43,6 +43,7 @@ from skgeom.utils.validation import (
     checked_samples,
     kind_of,
     memory,
+    raise_too_large,
     require_memory,
     union_of_classes,
     warn_user,
@@ -977,18 +978,25 @@ def reweighted(statistics, factors):
     return statistics._with(counts=counts, _matrices=matrices)
 
 
+def with_counts(statistics, counts):
+    """Statistics with different sums of the weights of the classes.
+
+    The covariance of a class is zero if its count is 1 or less: equal samples vary only
+    by rounding.
+    """
+    found = reweighted(statistics, counts / statistics.counts)
+    several = like(np.where(counts > 1, 1.0, 0.0), found._matrices)[:, None, None]
+    return found._with(counts=counts, _matrices=several * found._matrices)
+
+
 def without(total, part, kept, counts=None):
     """Statistics of the samples of ``total`` that are not in ``part``.
 
     The result contains only the classes of the mask ``kept``. If ``counts`` is given,
-    it replaces the sums of the weights. The covariance of a class is zero if its count
-    is 1 or less.
+    it replaces the sums of the weights.
     """
     found = _combined(total, part, sign=-1, kept=kept)
-    if counts is not None:
-        found = reweighted(found, counts / found.counts)
-    single = like(np.where(found.counts > 1, 1.0, 0.0), found._matrices)
-    return found._with(_matrices=single[:, None, None] * found._matrices)
+    return with_counts(found, found.counts if counts is None else counts)
 
 
 def _combined(first, second, sign=1, kept=slice(None)):
@@ -1136,11 +1144,7 @@ def _moments_of_class(X, read, rows, label, sample_weight=None):
         # This bound ensures that neither the sums of squares nor their later sums over
         # classes overflow.
         if not _sum_of_squares(*moments[1::2]) < _LARGEST:
-            raise ValueError(
-                f"The values of class {label} are too large (largest "
-                f"{largest_size(take(X, rows)):.3g}): their squares overflow. Divide X "
-                "by a common factor, or use StandardScaler."
-            )
+            raise_too_large(largest_size(take(X, rows)), f"class {label}")
     return moments
 
 

@@ -309,6 +309,17 @@ def test_what_cannot_be_shrunk(rng):
         moments.shrunk()
 
 
+def test_samples_update_second_moments(rng):
+    X = rng.normal(size=(2, 20, 3))
+    moments = ClassStatistics.from_second_moments([0, 1], [9, 9], _moments(X[:, :9]))
+    moments.update(X[:, 9:].reshape(-1, 3), np.repeat([0, 1], 11))
+    assert_allclose(moments.second_moments, _moments(X), rtol=1e-12)
+
+
+def _moments(X):
+    return X.mT @ X / X.shape[1]
+
+
 # Labels and names of features
 
 

@@ -32,7 +32,8 @@ from skgeom._held_out import (
     within_standard_error,
 )
 from skgeom._statistics import ClassStatistics, with_noise
-from skgeom.optim import StartError, filter_manifold, minimize
+from skgeom.optim._manifolds import filter_manifold
+from skgeom.optim._minimize import StartError, minimize
 from skgeom.utils.array_api import on_cpu, take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import FeatureSpace, project

@@ -35,7 +35,8 @@ from skgeom._statistics import (
     warn_if_outlier,
     with_noise,
 )
-from skgeom.optim import CONSTRAINTS, OPTIMIZERS
+from skgeom.optim._manifolds import CONSTRAINTS
+from skgeom.optim._minimize import OPTIMIZERS
 from skgeom.utils.array_api import (
     float_dtypes,
     is_dask,

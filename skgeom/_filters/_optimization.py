@@ -15,8 +15,9 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgeom.objectives import StructuredCovariances
-from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine, prefixed
+from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine, prefixed
+from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.utils.linalg import whitening_basis
 from skgeom.utils.threads import one_blas_thread
 

@@ -11,13 +11,10 @@ from skgeom._filters._auto import warn_if_not_separated, warn_if_unscaled_filter
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
 from skgeom._filters._optimization import optimize_filters
 from skgeom._filters.sqfa import SQFA
-from skgeom.objectives import (
-    DISTANCES,
-    MeanInformation,
-    MeanPairwiseDistance,
-    Objective,
-)
-from skgeom.optim import growing_rows, prefixed
+from skgeom.objectives._class_distances import DISTANCES
+from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.objectives._posterior import MeanInformation
+from skgeom.optim._coarse_to_fine import growing_rows, prefixed
 from skgeom.utils._dask import row_blocks
 from skgeom.utils.array_api import is_dask, like, take, to_numpy
 from skgeom.utils.estimator import (
@@ -349,9 +346,7 @@ def _information(X, labels, statistics, sigma2, log_priors, factors):
 
 def _factors_of_samples(class_weight, classes, counts):
     """Weight in the objective of a sample of each class."""
-    if class_weight == "balanced":
-        return counts.sum() / (len(classes) * counts)
-    factors = class_factors(class_weight, classes, zero=True)
+    factors = class_factors(class_weight, classes, counts, zero=True)
     if not factors.any():
         raise ValueError(
             f"class_weight must be positive for at least one class, got {class_weight}."

@@ -18,15 +18,17 @@ from skgeom._filters._optimization import (
     optimize_filters,
 )
 from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
-from skgeom.objectives import (
+from skgeom.objectives._class_distances import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
+    find_distance,
+)
+from skgeom.objectives._pairwise import (
     MeanPairwiseDistance,
     StructuredCovariances,
-    find_distance,
     plus_outer_products,
 )
-from skgeom.utils.array_api import like, namespace, on_cpu, to_numpy
+from skgeom.utils.array_api import on_cpu, to_numpy
 from skgeom.utils.estimator import (
     current_progress,
     documented_parameters,
@@ -487,8 +489,7 @@ class SQFA(BaseFilters):
         if start is not None and self._continues_from(start):
             n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
             optimization |= {"warm_start": start, "n_init": n_init}
-        classes, probed_total = _probed(classes, total)
-        coincide = _coincide(classes, probed_total)
+        coincide = _coincide(classes, total)
         if coincide:
             warn_user(
                 "All class distances are zero: the class means and covariances are "
@@ -496,7 +497,8 @@ class SQFA(BaseFilters):
                 UserWarning,
             )
         else:
-            if selection.shrinkage is None and classes is objective.classes:
+            structured = isinstance(classes.covariances, StructuredCovariances)
+            if selection.shrinkage is None and not structured:
                 _warn_of_few_samples(statistics, classes.covariances)
             warn_if_not_separated(selection)
             if self._sigma2 == "auto":
@@ -723,35 +725,20 @@ def _pooled(statistics, second_moments):
     return within, total
 
 
-def _probed(classes, total):
-    """Class moments as dense arrays, and their total covariance, for ``_coincide``.
-
-    Structured covariances are projected onto random directions, in units of the
-    standard deviation of each feature.
-    """
-    if not isinstance(classes.covariances, StructuredCovariances):
-        return classes, total
-    deviations = np.sqrt(total.diagonal())[:, None]
-    probes = np.random.default_rng(0).standard_normal((len(total), 9))
-    probes = np.divide(probes, deviations, where=deviations > 0, out=0 * probes)
-    return classes.project(probes), probes.T @ total @ probes
-
-
 def _coincide(classes, total):
     """Whether all class means and covariances are equal up to rounding.
 
-    The tolerance is relative to the standard deviations of the features.
+    They are compared along nine random directions, in which the moments of different
+    classes differ with probability one.
     """
-    deviations = np.sqrt(np.diag(total))
-    means, covariances = classes.means, classes.covariances
-    if (np.abs(means - means[0]) > 1e-8 * deviations).any():
-        return False
-    xp, first = namespace(covariances), covariances[0, ...]
-    rounding = like(1e-10 * np.outer(deviations, deviations), covariances)
-    return all(
-        bool(xp.all(xp.abs(covariances[k, ...] - first) <= rounding))
-        for k in range(1, len(means))
-    )
+    deviations = np.sqrt(total.diagonal())[:, None]
+    probes = np.random.default_rng(0).standard_normal((len(deviations), 9))
+    probes = np.divide(probes, deviations, where=deviations > 0, out=0 * probes)
+    means, covariances, _ = classes(probes)
+    scales = np.sqrt(np.diag(probes.T @ (total @ probes)))
+    same = np.abs(means - means[0]) <= 1e-8 * scales
+    rounding = 1e-10 * np.outer(scales, scales)
+    return same.all() and (np.abs(covariances - covariances[0]) <= rounding).all()
 
 
 def _warn_of_few_samples(statistics, covariances):

@@ -23,6 +23,7 @@ from skgeom._statistics import check_underflow, warn_if_outlier
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.array_api import (
     float_dtypes,
+    largest_size,
     move_attributes,
     namespace,
     to_numpy,
@@ -32,13 +33,14 @@ from skgeom.utils.estimator import (
     check_feature_names,
     current_progress,
     estimator_method,
+    named_like_fit,
     naming,
     validate_data,
-    with_names,
 )
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import (
     checked_labels,
+    raise_too_large,
     require_memory,
     warn_if_unscaled,
     warn_user,
@@ -353,9 +355,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             return self.estimator
         else:
             estimator = clone(self.estimator)
-        names = getattr(self, "feature_names_in_", None)
-        if isinstance(estimator, FrozenEstimator) and names is not None:
-            check_feature_names(estimator, with_names(X, names), reset=False)
+        named = hasattr(self, "feature_names_in_")
+        if named and isinstance(estimator, FrozenEstimator):
+            check_feature_names(estimator, named_like_fit(X, self), reset=False)
         parameters = {}
         if self.class_weight is not None:
             parameters = _weight_parameter(estimator, weights)
@@ -366,7 +368,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
                 "the classes by its parameters, or freeze a trained classifier.",
                 UserWarning,
             )
-        X = X.copy() if names is None else with_names(X.copy(), names)
+        X = named_like_fit(X.copy(), self)
         return estimator.fit(X, y, **(parameters or {}))
 
     def _separation(self, X, codes):
@@ -464,8 +466,5 @@ def _covariance(X):
         _, covariance = mean_and_covariance(X)
         covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
     if not np.isfinite(covariance).all():
-        raise ValueError(
-            "The values of X are too large: their squares overflow. Divide X by a "
-            "common factor, or use StandardScaler."
-        )
+        raise_too_large(largest_size(X))
     return covariance

@@ -43,7 +43,6 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
-from scipy.linalg.lapack import dpstrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 _EPS = np.finfo(np.float64).eps
@@ -228,39 +227,6 @@ def inverse_of(matrix):
     # The transpose of an array in C order is in Fortran order, so LAPACK needs no copy.
     factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
     return partial(cho_solve, factor, check_finite=False)
-
-
-def pivoted_cholesky(matrix, tol):
-    """Factor a semidefinite matrix, up to a tolerance.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        The matrix; not modified.
-    tol : float
-        Stopping tolerance: the largest diagonal entry of the residual matrix, relative
-        to the largest diagonal entry of the matrix.
-
-    Returns
-    -------
-    factor : ndarray of shape (n, rank)
-        A lower trapezoidal matrix.
-    pivots : ndarray of shape (n,)
-        ``factor @ factor.T`` approximates ``matrix[pivots][:, pivots]``.
-    """
-    matrix = np.array(matrix, dtype=np.float64, order="F")
-    factor, pivots, rank, _ = dpstrf(
-        matrix, lower=1, tol=tol * matrix.diagonal().max(), overwrite_a=1
-    )
-    return np.tril(factor[:, :rank]), pivots - 1
-
-
-def semidefinite_root(matrix, tol):
-    """Matrix M of shape (n, rank) such that M M^T equals the matrix up to ``tol``."""
-    factor, pivots = pivoted_cholesky(matrix, tol)
-    root = np.empty_like(factor)
-    root[pivots] = factor
-    return root
 
 
 def _leading_eigenpairs(multiply, start, n_components, tol):

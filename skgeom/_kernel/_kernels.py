@@ -5,10 +5,12 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.utils.array_api import astype, like, on_cpu, take, to_numpy
+from skgeom.utils.array_api import astype, like, namespace, on_cpu, take, to_numpy
 from skgeom.utils.validation import check_semidefinite, check_symmetric, warn_user
 
 # Kernels that are positive semidefinite for all parameters.
@@ -81,6 +83,17 @@ class Kernel:
             pairs = on_cpu(X), None if Y is None else on_cpu(Y)
             return like(pairwise_kernels(*pairs, **settings), X)
         return pairwise_kernels(X, Y, **settings)
+
+    def project(self, X, points, coefficients, offset):
+        """The functions ``k(X, points) @ coefficients - offset``, in batches of X."""
+        row_bytes = coefficients.shape[0] * np.dtype(np.float64).itemsize
+        rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
+        xp, parts = namespace(X), []
+        for batch in gen_batches(X.shape[0], rows):
+            samples = X[batch] if xp is np else X[batch, ...]
+            kernel = astype(self(samples, points), coefficients.dtype)
+            parts.append(astype(kernel @ coefficients - offset, X.dtype))
+        return xp.concat(parts)
 
     @property
     def precomputed(self):

@@ -17,14 +17,11 @@ from sklearn.utils import gen_batches
 
 from skgeom._kernel._eigenproblems import (
     class_contrasts,
-    pivoted_cholesky,
     rank_tolerance,
-    semidefinite_root,
     solve_primal,
 )
 from skgeom._kernel._held_out_errors import complement_of
 from skgeom._kernel._system import (
-    ALL_MEANS_EQUAL,
     ALL_SAMPLES_EQUAL,
     check_finite_kernel,
     discriminants_of,
@@ -32,6 +29,7 @@ from skgeom._kernel._system import (
 from skgeom._kernel._training_data import BlockedRows
 from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils.array_api import in_double, like, namespace, on_cpu, take, to_numpy
+from skgeom.utils.linalg import pivoted_cholesky, semidefinite_root
 from skgeom.utils.validation import require_memory
 
 # Largest number of samples for k-means. With all samples of a million, k-means would
@@ -204,8 +202,6 @@ class LandmarkSystem:
 
     def solve_nystroem(self, regularization, criterion, n_components):
         """Discriminants with coefficients of the landmarks that were kept."""
-        if criterion == "between" and self.same_means:
-            raise ValueError(ALL_MEANS_EQUAL)
         penalty = regularization * np.trace(self.total)
         settings = penalty, criterion, n_components, rank_tolerance(regularization)
         ratios, vectors = solve_primal(self.total, self.between, *settings)

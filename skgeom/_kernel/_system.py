@@ -275,28 +275,27 @@ class KernelSystem:
         # all coordinates are equivalent. With the penalty R = I, the coordinates are
         # the coefficients. For coefficients in the range of K, the penalty does not
         # amplify rounding errors.
-        tol = rank_tolerance(1)
-        settings = self._settings(regularization, criterion, n_components, tol)
+        penalty = regularization * self.total_trace
+        settings = penalty, criterion, n_components, rank_tolerance(1)
         left, sizes, right = self._singular_vectors
         scale = sizes if self.identity and regularization else np.sqrt(sizes)
         means = left.T @ self.indicators
         # The largest share of the variance that is between the classes.
         if not regularization and np.linalg.norm(means, 2) ** 2 > 1 - LIGHT:
             raise LinAlgError("the within-class matrix is singular")
-        ratios, x = solve_primal(np.diag(scale**2), scale[:, None] * means, **settings)
+        ratios, x = solve_primal(np.diag(scale**2), scale[:, None] * means, *settings)
         coefficients, scores = right @ ((scale / sizes)[:, None] * x), left * scale @ x
-        return self._discriminants(ratios, coefficients, scores, settings["penalty"])
+        return self._discriminants(ratios, coefficients, scores, penalty)
 
     def solve_cholesky(self, regularization, criterion, n_components):
         """Solve with one Cholesky factor."""
         if not self.identity and regularization < LIGHT:
             return self.solve_eigen(regularization, criterion, n_components)
-        tol = rank_tolerance(regularization)
-        settings = self._settings(regularization, criterion, n_components, tol)
-        penalty = settings["penalty"]
+        penalty = regularization * self.total_trace
+        settings = penalty, criterion, n_components, rank_tolerance(regularization)
         if self.iterate and self.identity and namespace(self.centered) is np:
             with suppress(LinAlgError):
-                found = solve_iteratively(self.centered, self.indicators, **settings)
+                found = solve_iteratively(self.centered, self.indicators, *settings)
                 return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
@@ -306,7 +305,7 @@ class KernelSystem:
             gram, images = self.centered, self._means
         self._factorize(gram, penalty)
         ratios, duals, scores = solve_dual(
-            self._solve, self.indicators, images, **settings
+            self._solve, self.indicators, images, *settings
         )
         coefficients = self._times(duals) if self.identity else duals
         return self._discriminants(ratios, coefficients, scores, penalty)
@@ -343,17 +342,6 @@ class KernelSystem:
         root, _ = dtrtri(np.tril(self._factor[-n_last:, -n_last:]), lower=True)
         diagonal = np.einsum("ij,ij->j", root, root)
         return diagonal, lambda rows: root[:, rows].T @ root[:, rows]
-
-    def _settings(self, regularization, criterion, n_components, tol):
-        """Arguments of all solvers; raises ValueError if "between" has no solution."""
-        if criterion == "between" and self.same_means:
-            raise ValueError(ALL_MEANS_EQUAL)
-        return {
-            "penalty": regularization * self.total_trace,
-            "criterion": criterion,
-            "n_components": n_components,
-            "tol": tol,
-        }
 
     @property
     def same_means(self):

@@ -4,7 +4,6 @@ from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import (
@@ -12,7 +11,6 @@ from sklearn.utils import (
     check_consistent_length,
     check_random_state,
     column_or_1d,
-    gen_batches,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -480,6 +478,8 @@ class KernelDiscriminantAnalysis(
 
             # Solve.
             system, points = self._system(kernel, data)
+            if self.criterion == "between" and system.same_means:
+                raise ValueError(ALL_MEANS_EQUAL)
             solve = getattr(system, f"solve_{self.solver_}")
             with explain_singular(self.regularization_):
                 found = solve(self.regularization_, self.criterion, n_components)
@@ -594,12 +594,9 @@ class KernelDiscriminantAnalysis(
                 "class, or change sample_weight."
             )
         priors = check_priors(self.priors, sums)
-        if self.class_weight == "balanced":
-            class_weights = np.full(len(priors), 1 / len(priors))
-        else:
-            factors = class_factors(self.class_weight, self.classes_)
-            class_weights = priors * (factors / factors.max())
-            class_weights = class_weights / class_weights.sum()
+        factors = class_factors(self.class_weight, self.classes_, priors)
+        class_weights = priors * (factors / factors.max())
+        class_weights = class_weights / class_weights.sum()
         # Without given priors, weights of classes act like frequencies of classes.
         priors = class_weights if self.priors is None else priors
         return sample_weight * (class_weights / sums)[codes], class_weights, priors
@@ -889,16 +886,7 @@ class KernelDiscriminantAnalysis(
 
     def _project(self, X, points):
         """The components of validated samples, from their kernels with ``points``."""
-        row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
-        rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
-        xp, dtype = namespace(X), self.dual_coef_.dtype
-        parts = []
-        for batch in gen_batches(X.shape[0], rows):
-            samples = X[batch] if xp is np else X[batch, ...]
-            kernel = astype(self._kernel(samples, points), dtype)
-            components = kernel @ self.dual_coef_ - self.offset_
-            parts.append(astype(components, X.dtype))
-        return xp.concat(parts)
+        return self._kernel.project(X, points, self.dual_coef_, self.offset_)
 
     def _joint_log_likelihood(self, X):
         """Logarithms of the posteriors, up to a term that is common to all classes."""

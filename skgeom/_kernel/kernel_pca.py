@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +20,6 @@ from skgeom._kernel._nystroem import (
     random_landmarks,
 )
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
-from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import (
@@ -266,12 +265,8 @@ class LandmarkKernelPCA(
         """
         check_library(X, self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        dtype = np.result_type(X.dtype, self.dual_coef_.dtype)
-        Z = np.empty((len(X), len(self.offset_)), X.dtype)
-        for batch in gen_batches(len(X), ROWS_PER_BLOCK):
-            kernel = self._kernel(X[batch].astype(dtype, copy=False), self.landmarks_)
-            Z[batch] = kernel @ self.dual_coef_ - self.offset_
-        return Z
+        points = self.landmarks_
+        return self._kernel.project(X, points, self.dual_coef_, self.offset_)
 
     def preimages(self, filters):
         r"""Compute inputs that maximize the outputs of filters on the components.

@@ -39,7 +39,8 @@ from skgeom.geometry._affine_invariant import (
     threaded_log_spectra,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.optim import AffineInvariant, Euclidean, minimize
+from skgeom.optim._manifolds import AffineInvariant, Euclidean
+from skgeom.optim._minimize import minimize
 from skgeom.utils.array_api import (
     average,
     cholesky_factors,

@@ -618,20 +618,8 @@ class PrototypeClassifier(
             kept = weights > 0
             X, y, weights = X[like(kept, X)], y[kept], weights[kept]
         sums = before + np.bincount(y, weights, minlength=len(self.classes_))
-        weights = weights * self._class_factors(sums)[y]
+        weights = weights * class_factors(self.class_weight, self.classes_, sums)[y]
         return X, like(y, X), like(weights, X), sums
-
-    def _class_factors(self, class_sums):
-        """The weights of the classes by ``class_weight``, (n_classes,).
-
-        ``class_sums`` are the sums of the sample weights of each class so far. In
-        ``partial_fit``, the sum of a class without samples so far is zero.
-        """
-        if self.class_weight == "balanced":
-            seen = class_sums > 0
-            even = class_sums.sum() / np.count_nonzero(seen)
-            return np.divide(even, class_sums, out=np.ones(len(seen)), where=seen)
-        return class_factors(self.class_weight, self.classes_)
 
     def _find_components(self, X, y, weights):
         """Compute ``components_``, if the estimator has ``n_components``."""

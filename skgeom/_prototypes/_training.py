@@ -29,7 +29,8 @@ from skgeom._held_out import (
 )
 from skgeom._prototypes._losses import class_log_densities, log_sum, nearest_scores
 from skgeom._prototypes._metrics import Metric
-from skgeom.optim import Euclidean, Product, StartError, minimize
+from skgeom.optim._manifolds import Euclidean, Product
+from skgeom.optim._minimize import StartError, minimize
 from skgeom.utils.array_api import (
     average,
     like,

@@ -13,7 +13,7 @@ from skgeom._prototypes._prototype_classifier import (
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
-from skgeom.optim import Sphere
+from skgeom.optim._manifolds import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
 from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
 from skgeom.utils.linalg import fix_signs

@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from skgeom.geometry import logm, mean_affine_invariant, sqrtm
-from skgeom.optim import CONSTRAINTS, minimize
+from skgeom.optim._manifolds import CONSTRAINTS
+from skgeom.optim._minimize import minimize
 from skgeom.utils.estimator import BaseEstimator, estimator_method, naming
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import check_spd_samples, warn_user

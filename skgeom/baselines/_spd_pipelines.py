@@ -3,13 +3,13 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom.utils.estimator import naming, validated_parameters
+from skgeom.utils.estimator import BaseEstimator, naming, validated_parameters
 from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 
@@ -37,6 +37,8 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         Whether complex matrices are replaced by their real embeddings.
     """
 
+    _accepts_vectors, _accepts_matrices = False, True
+
     def __init__(self, name, embeds=False):
         self.name = name
         self.embeds = embeds
@@ -56,15 +58,6 @@ class SPDSamples(TransformerMixin, BaseEstimator):
     def set_output(self, *, transform=None):
         """Do nothing, because a data frame cannot contain matrices."""
         return self
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "n_features_in_")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
 
 
 def _check_metric(metric, *functions):

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.io import loadmat
-from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
 from skgeom.datasets._files import (
@@ -11,8 +10,9 @@ from skgeom.datasets._files import (
     check_arrays,
     check_file,
     downloaded_file,
+    fetched,
+    given_file,
     local_file,
-    put_into,
     read_npz,
 )
 from skgeom.utils.estimator import substitute_docs, validated_parameters
@@ -94,11 +94,16 @@ def fetch_mnist(
         raise OSError(f"{path} does not contain images. Replace or remove it.")
     data, target = X.reshape(len(X), -1).astype(np.uint8), y.astype(np.uint8)
     check_arrays([data, target], _MNIST_ARRAYS, path)
-    description = "MNIST: 70,000 handwritten digits, of 28 x 28 pixels."
     train, test = slice(60_000), slice(60_000, None)
-    n_train = 0 if subset == "test" else 60_000
     rows = {"all": slice(None), "train": train, "test": test}[subset]
-    return _images(data[rows], target[rows], n_train, (28, 28), description, return_X_y)
+    return fetched(
+        return_X_y,
+        data[rows],
+        target[rows],
+        images=data[rows].reshape(-1, 28, 28),
+        n_train=0 if subset == "test" else 60_000,
+        DESCR="MNIST: 70,000 handwritten digits, of 28 x 28 pixels.",
+    )
 
 
 @substitute_docs(**FETCH_DOCS)
@@ -154,35 +159,18 @@ def fetch_svhn(*, subset="all", return_X_y=False):
     images, target = [], []
     for part in parts:
         name = f"{part}_32x32.mat"
-        path = local_file(name)
-        if path is None:
-            raise OSError(
-                f"{name} is not on this machine and has no https address. Download "
-                f"{_SVHN_URL}{name}. {put_into('it')}"
-            )
+        path = given_file(name, f"Download {_SVHN_URL}{name} (without https).")
         check_file(path, _SVHN_FILES[part])
         contents = loadmat(path)
         colors = np.moveaxis(contents["X"], -1, 0)  # stored as (32, 32, 3, n)
         images.append(colors.mean(axis=-1, dtype=np.float32))
         target.append(contents["y"].ravel() % 10)  # zero is stored as 10
-    n_train = 0 if subset == "test" else len(target[0])
     images = np.concatenate(images)
-    data = images.reshape(len(images), -1)
-    description = "SVHN: digits of house numbers in street views, of 32 x 32 pixels."
-    shape = images.shape[1:]
-    return _images(
-        data, np.concatenate(target), n_train, shape, description, return_X_y
-    )
-
-
-def _images(data, target, n_train, shape, description, return_X_y):
-    target = target.astype(np.intp)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        images=data.reshape(-1, *shape),
-        target=target,
-        n_train=n_train,
-        DESCR=description,
+    return fetched(
+        return_X_y,
+        images.reshape(len(images), -1),
+        np.concatenate(target),
+        images=images,
+        n_train=0 if subset == "test" else len(target[0]),
+        DESCR="SVHN: digits of house numbers in street views, of 32 x 32 pixels.",
     )

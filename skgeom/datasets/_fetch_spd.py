@@ -9,8 +9,7 @@ from skgeom.datasets._files import (
     FETCH_DOCS,
     check_arrays,
     fetched,
-    local_file,
-    put_into,
+    given_file,
     read_npz,
 )
 from skgeom.utils.estimator import substitute_docs, validated_parameters
@@ -100,15 +99,11 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     >>> X.shape  # doctest: +SKIP
     (3280, 9, 9)
     """
-    name = "eth80_covariances.npz"
-    path = local_file(name)
-    if path is None:
-        raise OSError(
-            f"{name} is not on this machine, and cannot be downloaded as one file. "
-            "Compute its arrays, which the docstring of fetch_eth80 names, with "
-            f"skgeom.RegionCovariance from the photographs of {_ETH80_SOURCE}. "
-            f"{put_into('the file')}"
-        )
+    path = given_file(
+        "eth80_covariances.npz",
+        "Compute its arrays, which the docstring of fetch_eth80 names, with "
+        f"skgeom.RegionCovariance from the photographs of {_ETH80_SOURCE}.",
+    )
     cov5, cov9, target, objects, view = read_npz(
         path, ["cov5", "cov9", "y", "object", "view"]
     )
@@ -186,14 +181,11 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     >>> trials.data[~trials.test].shape  # doctest: +SKIP
     (288, 22, 22)
     """
-    path = local_file(_BCI_NAME)
-    if path is None:
-        raise OSError(
-            f"{_BCI_NAME} is not on this machine, and cannot be downloaded. Compute "
-            "its arrays, which the docstring of fetch_bci_iv_2a names, from signals of "
-            "https://www.bbci.de/competition/iv/, which moabb downloads. "
-            f"{put_into('the file')}"
-        )
+    path = given_file(
+        _BCI_NAME,
+        "Compute its arrays, which the docstring of fetch_bci_iv_2a names, from "
+        "signals of https://www.bbci.de/competition/iv/, which moabb downloads.",
+    )
     names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
     data, target, test = read_npz(path, names)
     check_arrays([data, target, test], _BCI_SHA256[subject - 1], path)
@@ -269,14 +261,11 @@ def fetch_ssvep(*, return_X_y=False):
     >>> trials.data.shape  # doctest: +SKIP
     (864, 8, 1536)
     """
-    path = local_file(_SSVEP_NAME)
-    if path is None:
-        raise OSError(
-            f"{_SSVEP_NAME} is not on this machine, and cannot be downloaded as one "
-            "file. Cut the trials, as described in the docstring of fetch_ssvep, from "
-            "the recordings of https://github.com/sylvchev/dataset-ssvep-exoskeleton. "
-            f"{put_into('the file')}"
-        )
+    path = given_file(
+        _SSVEP_NAME,
+        "Cut the trials, as described in the docstring of fetch_ssvep, from the "
+        "recordings of https://github.com/sylvchev/dataset-ssvep-exoskeleton.",
+    )
     names = ["X", "y", "subject", "session", "scale", "channels"]
     X, *labels, scale, channels = read_npz(path, names)
     check_arrays([X, *labels], _SSVEP_SHA256, path)

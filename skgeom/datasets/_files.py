@@ -45,6 +45,17 @@ def local_file(name):
     return path if path and path.is_file() else None
 
 
+def given_file(name, instruction):
+    """Path of a file in the folder SKGEOM_DATA that has to be made by hand."""
+    path = local_file(name)
+    if path is None:
+        raise OSError(
+            f"{name} is not on this machine, and cannot be downloaded as one file. "
+            f"{instruction} {put_into('the file')}"
+        )
+    return path
+
+
 def put_into(contents):
     """Instruction to put ``contents`` into the folder SKGEOM_DATA."""
     folder = os.environ.get("SKGEOM_DATA", "not set")

@@ -530,9 +530,7 @@ class MeanPairwiseDistance(Objective):
         size. The sample is always the same, so the values of two optimizations are
         comparable.
         """
-        pairs = large_sample(
-            self.weights, _PAIRS_OF_MEAN, random_state=0, pair_weights=self.pair_weights
-        )
+        pairs = CyclicPairs(self.weights, 0, self.pair_weights).sample(_PAIRS_OF_MEAN)
         values, _ = self._values_to_average(self._values(filters, pairs))
         return float(values @ pairs.weights)
 
@@ -654,12 +652,9 @@ def growing_subsets(weights, random_state, pair_weights=None):
     n_pairs = n_weighted_pairs(weights, pair_weights)
     if n_pairs <= FEW_PAIRS:
         return []
-    draw = _CyclicPairs(weights, random_state, pair_weights)
+    draw = CyclicPairs(weights, random_state, pair_weights)
     largest = _LAST * np.count_nonzero(weights)
-    last = (
-        all_pairs(weights, pair_weights) if n_pairs <= largest else draw.sample(largest)
-    )
-    sizes = []
+    sizes, last = [], draw.sample(largest)
     size = max(_LEAST, _FIRST * np.count_nonzero(weights))
     while size <= len(last) / 2:
         sizes.append(size)
@@ -667,14 +662,7 @@ def growing_subsets(weights, random_state, pair_weights=None):
     return [*map(draw.sample, sizes), last]
 
 
-def large_sample(weights, n_pairs, random_state, pair_weights=None):
-    """A sample of about ``n_pairs`` pairs, or all pairs if there are fewer."""
-    if n_weighted_pairs(weights, pair_weights) <= n_pairs:
-        return all_pairs(weights, pair_weights)
-    return _CyclicPairs(weights, random_state, pair_weights).sample(n_pairs)
-
-
-class _CyclicPairs:
+class CyclicPairs:
     r"""Samples of pairs in which each class appears in proportion to its weight.
 
     The classes are arranged on a circle in random order. A sample consists of the pairs
@@ -700,7 +688,12 @@ class _CyclicPairs:
             self.total = (weights @ pair_weights @ weights - squares) / 2
 
     def sample(self, n_pairs):
-        """A sample of about ``n_pairs`` pairs, which contains all smaller samples."""
+        """About ``n_pairs`` pairs, or all pairs if there are at most as many.
+
+        The sample contains all smaller samples.
+        """
+        if n_weighted_pairs(self.weights, self.pair_weights) <= n_pairs:
+            return all_pairs(self.weights, self.pair_weights)
         n_classes, n_places = len(self.weights), len(self.circle)
         distances = self.distances[: max(n_pairs // n_places, 1)]
         pairs = np.stack(

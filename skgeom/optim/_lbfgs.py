@@ -10,21 +10,11 @@ suffices.
 
 import time
 from collections import deque
-from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 
 from skgeom.optim._manifolds import Submanifold
-
-# The limits of pymanopt's optimizers, with its defaults.
-_LIMITS = {
-    "max_time": 1000,
-    "max_iterations": 1000,
-    "min_gradient_norm": 1e-6,
-    "min_step_size": 1e-10,
-    "max_cost_evaluations": 5000,
-}
 
 # The optimizer stops after this number of iterations without progress, because further
 # progress would be hidden by rounding errors (benchmarks/bench_optimizers.py).
@@ -38,20 +28,6 @@ _LONGER = 4.0
 # norms of the step and the gradient. The rule does not depend on the units of the
 # points or the cost (benchmarks/bench_optimizers.py).
 _LEAST_CURVATURE = 1e-6
-
-
-@dataclass
-class OptimizerResult:
-    """The result of a run, like pymanopt's ``OptimizerResult`` without ``log``."""
-
-    point: Any
-    cost: float
-    iterations: int
-    stopping_criterion: str
-    time: float
-    cost_evaluations: int
-    step_size: float
-    gradient_norm: float
 
 
 class RiemannianLBFGS:
@@ -82,10 +58,11 @@ class RiemannianLBFGS:
         ``sufficient_decrease * t * abs(g)``.
     max_line_search : int, default=25
         Maximum number of step lengths that are tried along one direction.
-    **limits : dict
-        The limits ``max_iterations``, ``max_time`` (in seconds), ``min_gradient_norm``,
-        ``min_step_size`` and ``max_cost_evaluations``, with the defaults of pymanopt's
-        ``Optimizer``.
+    max_time, max_iterations : float
+        Limits of the time in seconds and of the number of iterations. This and the
+        following limits have the defaults of pymanopt's ``Optimizer``.
+    min_gradient_norm, min_step_size, max_cost_evaluations : float
+        Further limits.
 
     References
     ----------
@@ -124,18 +101,21 @@ class RiemannianLBFGS:
         preconditioned=False,
         sufficient_decrease=1e-4,
         max_line_search=25,
-        **limits,
+        max_time=1000,
+        max_iterations=1000,
+        min_gradient_norm=1e-6,
+        min_step_size=1e-10,
+        max_cost_evaluations=5000,
     ):
-        if unknown := [name for name in limits if name not in _LIMITS]:
-            raise TypeError(
-                f"RiemannianLBFGS has no parameter {unknown[0]!r}. Its limits are "
-                f"{', '.join(_LIMITS)}."
-            )
-        self._limits = _LIMITS | limits
         self.memory = memory
         self.preconditioned = preconditioned
         self.sufficient_decrease = sufficient_decrease
         self.max_line_search = max_line_search
+        self.max_time = max_time
+        self.max_iterations = max_iterations
+        self.min_gradient_norm = min_gradient_norm
+        self.min_step_size = min_step_size
+        self.max_cost_evaluations = max_cost_evaluations
 
     def __str__(self):
         return type(self).__name__
@@ -153,7 +133,7 @@ class RiemannianLBFGS:
 
         Returns
         -------
-        OptimizerResult
+        SimpleNamespace
             An object with the attributes of pymanopt's ``OptimizerResult`` except
             ``log``: the last ``point``, which has the lowest cost up to rounding, its
             ``cost`` and ``gradient_norm``, the reason for stopping
@@ -211,26 +191,25 @@ class RiemannianLBFGS:
             reach = 2 * step_size
             point, cost, gradient = new_point, new_cost, new_gradient
         seconds = time.perf_counter() - start_time
-        return OptimizerResult(
-            point,
-            cost,
-            iteration,
-            reason,
-            seconds,
-            evaluations,
-            step_size,
-            gradient_norm,
+        return SimpleNamespace(
+            point=point,
+            cost=cost,
+            iterations=iteration,
+            stopping_criterion=reason,
+            time=seconds,
+            cost_evaluations=evaluations,
+            step_size=step_size,
+            gradient_norm=gradient_norm,
         )
 
     def _reached_limit(self, seconds, iteration, gradient_norm, step_size, evaluations):
         """The message of pymanopt for the first limit that is reached, or None."""
-        limits = self._limits
         reached = {
-            "max time": seconds >= limits["max_time"],
-            "max iterations": iteration >= limits["max_iterations"],
-            "min grad norm": gradient_norm < limits["min_gradient_norm"],
-            "min step_size": step_size < limits["min_step_size"],
-            "max cost evals": evaluations >= limits["max_cost_evaluations"],
+            "max time": seconds >= self.max_time,
+            "max iterations": iteration >= self.max_iterations,
+            "min grad norm": gradient_norm < self.min_gradient_norm,
+            "min step_size": step_size < self.min_step_size,
+            "max cost evals": evaluations >= self.max_cost_evaluations,
         }
         after = f"after {iteration} iterations, {seconds:.2f} seconds."
         names = (name for name, is_reached in reached.items() if is_reached)

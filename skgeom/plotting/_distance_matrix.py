@@ -6,12 +6,12 @@ import numpy as np
 
 from skgeom._region_covariance import LUMA
 from skgeom._statistics import checked_statistics
-from skgeom.objectives import (
+from skgeom.objectives._class_distances import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
-    MeanPairwiseDistance,
     find_distance,
 )
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.plotting._display import (
     Display,
     fitted_step,

@@ -18,7 +18,7 @@ from skgeom.utils.array_api import (
     take_labels,
 )
 from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
-from skgeom.utils.validation import check_two_classes, checked_labels
+from skgeom.utils.validation import check_two_classes, checked_labels, raise_too_large
 
 
 class PosteriorClassifierMixin(ClassifierMixin):
@@ -161,10 +161,7 @@ class LinearProjection(
         X = validate_data(self, X, dtype=float_dtypes(X)[0])
         largest = largest_size(X)
         if not np.isfinite(2 * X.shape[0] * largest):
-            raise ValueError(
-                f"The values of X are too large (largest {largest:.3g}): their sums "
-                "overflow. Divide X by a common factor, or use StandardScaler."
-            )
+            raise_too_large(largest)
         self.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         return X, codes

@@ -56,8 +56,6 @@ except ImportError:
     class CallbackSupportMixin:
         """Replaces the callbacks of later versions of scikit-learn."""
 
-        _init_callback_context = None
-
 
 positive = Interval(Real, 0, None, closed="neither")
 # Private functions of scikit-learn, for all modules.
@@ -192,10 +190,7 @@ def _fit(method):
 
     @wraps(method)
     def fit(self, X, *args, **kwargs):
-        begin = None
-        if isinstance(self, CallbackSupportMixin):
-            begin = self._init_callback_context
-        with _training(self, begin):
+        with _training(self):
             array = getattr(self, "_fitted_array", None)
             if name == "fit_statistics":
                 return _fit_statistics(method, self, X)
@@ -261,10 +256,10 @@ def _predict(method):
 
 
 @contextmanager
-def _training(estimator, begin):
+def _training(estimator):
     """Context of a fit. Reports progress, and restores the estimator after errors."""
     before = vars(estimator).copy()
-    progress = FitProgress(estimator, begin)
+    progress = FitProgress(estimator)
     token = _CURRENT.set(progress)
     try:
         yield
@@ -283,19 +278,13 @@ def named_like_fit(X, estimator):
 
     X is returned unchanged without these names, or without pandas.
     """
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
+    if not hasattr(estimator, "feature_names_in_"):
         return X
-    return with_names(X, names)
-
-
-def with_names(X, names):
-    """The array as a pandas data frame, or unchanged if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError:
         return X
-    return pd.DataFrame(X, columns=names)
+    return pd.DataFrame(X, columns=estimator.feature_names_in_)
 
 
 def substitute_docs(**paragraphs):
@@ -349,12 +338,13 @@ class FitProgress:
         Whether progress is printed or reported to callbacks.
     """
 
-    def __init__(self, estimator=None, begin=None):
+    def __init__(self, estimator=None):
         self._verbose = int(getattr(estimator, "verbose", 0))
         callbacks = getattr(estimator, "_skl_callbacks", None)
         self.active = bool(callbacks or self._verbose)
         self._name = type(estimator).__name__
-        self._begin = begin  # creates the task of the fit for the callbacks
+        # The method that creates the task of the fit for the callbacks.
+        self._begin = getattr(estimator, "_init_callback_context", None)
         self._common = {"estimator": estimator}
         self._lock = RLock()
         self._root = self._task = self._stage = self._line = None

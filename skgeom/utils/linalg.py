@@ -1,6 +1,7 @@
 """Linear algebra: signs, the span of samples, the order of folds, and embeddings."""
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 from sklearn.utils import gen_batches
 
 from skgeom.utils.array_api import (
@@ -61,6 +62,39 @@ def whitening_basis(matrix):
     variances, axes = np.linalg.eigh(matrix / np.outer(deviations, deviations))
     kept = variances > len(matrix) * np.finfo(float).eps * variances[-1]
     return axes[:, kept] / np.sqrt(variances[kept]) / deviations[:, None]
+
+
+def pivoted_cholesky(matrix, tol):
+    """Factor a semidefinite matrix, up to a tolerance.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        The matrix; not modified.
+    tol : float
+        Stopping tolerance: the largest diagonal entry of the residual matrix, relative
+        to the largest diagonal entry of the matrix.
+
+    Returns
+    -------
+    factor : ndarray of shape (n, rank)
+        A lower trapezoidal matrix.
+    pivots : ndarray of shape (n,)
+        ``factor @ factor.T`` approximates ``matrix[pivots][:, pivots]``.
+    """
+    matrix = np.array(matrix, dtype=np.float64, order="F")
+    factor, pivots, rank, _ = dpstrf(
+        matrix, lower=1, tol=tol * matrix.diagonal().max(), overwrite_a=1
+    )
+    return np.tril(factor[:, :rank]), pivots - 1
+
+
+def semidefinite_root(matrix, tol):
+    """Matrix M of shape (n, rank) such that M M^T equals the matrix up to ``tol``."""
+    factor, pivots = pivoted_cholesky(matrix, tol)
+    root = np.empty_like(factor)
+    root[pivots] = factor
+    return root
 
 
 # Relative distances that agree to this number of digits are considered equal. The

@@ -478,15 +478,18 @@ def check_priors(priors, weights):
     return given / given.sum()
 
 
-def class_factors(class_weight, classes, *, zero=False):
+def class_factors(class_weight, classes, counts=None, *, zero=False):
     """Factors of the class weights, from the parameter ``class_weight``.
 
     Parameters
     ----------
-    class_weight : None or dict
+    class_weight : None, "balanced" or dict
         Factors by class label. Missing labels have the factor 1.
     classes : ndarray of shape (n_classes,)
         The labels.
+    counts : ndarray of shape (n_classes,), default=None
+        Sums of the weights of the samples, for "balanced". Classes without samples have
+        the factor 1. None if the classes have equal sums.
     zero : bool, default=False
         Whether a factor may be zero.
 
@@ -501,6 +504,10 @@ def class_factors(class_weight, classes, *, zero=False):
         If a factor is negative, infinite or (unless ``zero=True``) zero, or if the dict
         contains no label of ``classes``.
     """
+    if class_weight == "balanced" and counts is not None:
+        seen = counts > 0
+        even = counts.sum() / np.count_nonzero(seen)
+        return np.divide(even, counts, out=np.ones(len(seen)), where=seen)
     # y=classes: each class occurs once.
     with naming("class_weight"):
         factors = compute_class_weight(class_weight, classes=classes, y=classes)
@@ -677,6 +684,14 @@ def check_sample_weight(sample_weight, X):
             "range of floating-point numbers. Divide all weights by their mean."
         )
     return weights
+
+
+def raise_too_large(largest, samples="X"):
+    """Raise ValueError for values whose squares overflow."""
+    raise ValueError(
+        f"The values of {samples} are too large (largest {largest:.3g}): their squares "
+        "overflow. Divide X by a common factor, or use StandardScaler."
+    )
 
 
 _OURS = ("skgeom", "sklearn")

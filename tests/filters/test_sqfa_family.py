@@ -16,7 +16,8 @@ from sklearn.discriminant_analysis import (
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
-from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, StudentT
+from skgeom.objectives import StudentT
+from skgeom.objectives._class_distances import DISTANCES, SECOND_MOMENT_DISTANCES
 
 rare = pytest.mark.exhaustive
 

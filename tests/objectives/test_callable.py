@@ -9,7 +9,9 @@ from numpy.testing import assert_allclose
 
 from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom.geometry import distance_calvo_oller
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance, StudentT, find_distance
+from skgeom.objectives import StudentT
+from skgeom.objectives._class_distances import DISTANCES, find_distance
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 
 
 def bhattacharyya_by(library, means_a, covariances_a, means_b, covariances_b):

@@ -18,7 +18,7 @@ from skgeom.geometry import (
     distance_calvo_oller,
     distance_fisher_rao,
 )
-from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES
+from skgeom.objectives._class_distances import DISTANCES, SECOND_MOMENT_DISTANCES
 
 
 def values(distance, means, covariances):

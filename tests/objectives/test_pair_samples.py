@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.objectives._pairwise import growing_subsets, large_sample, n_weighted_pairs
+from skgeom.objectives._class_distances import DISTANCES
+from skgeom.objectives._pairwise import (
+    CyclicPairs,
+    MeanPairwiseDistance,
+    growing_subsets,
+    n_weighted_pairs,
+)
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 WEIGHTS = {
@@ -56,7 +61,7 @@ def test_sizes_of_samples():
     assert n_weighted_pairs(np.ones(102), few) == 5001
     assert len(growing_subsets(np.ones(102), 0, few)) > 1  # of 5,000, all are used
     for n_pairs in (1000, 4000, 5100):
-        sample = large_sample(np.ones(102), n_pairs, 0)
+        sample = CyclicPairs(np.ones(102), 0).sample(n_pairs)
         assert n_pairs - 102 < len(sample) <= n_pairs
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, MeanPairwiseDistance
+from skgeom.objectives._class_distances import DISTANCES, SECOND_MOMENT_DISTANCES
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 # Those of second moments alone do not use the means.

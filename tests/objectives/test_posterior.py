@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skgeom.objectives import MeanInformation
+from skgeom.objectives._posterior import MeanInformation
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
-from skgeom.objectives import MeanPairwiseDistance, StudentT
+from skgeom.objectives import StudentT
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 
 
 def distances(df, means, covariances):

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance, Objective
-from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine
+from skgeom.objectives._class_distances import DISTANCES
+from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine
+from skgeom.optim._manifolds import CONSTRAINTS
+from skgeom.optim._minimize import OPTIMIZERS
 
 N, K, M = 12, 5, 2
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance, Objective
-from skgeom.optim import CONSTRAINTS, growing_rows, maximize_coarse_to_fine
+from skgeom.objectives._class_distances import DISTANCES
+from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.optim._coarse_to_fine import growing_rows, maximize_coarse_to_fine
+from skgeom.optim._manifolds import CONSTRAINTS
 
 N, K, M = 6, 4, 2
 BASIS = np.eye(N, K)

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pymanopt.manifolds import Euclidean, Product, Sphere, Stiefel
 from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
 
-from skgeom.optim import OPTIMIZERS, RiemannianLBFGS, minimize
+from skgeom.optim import RiemannianLBFGS, minimize
+from skgeom.optim._minimize import OPTIMIZERS
 
 
 def instances(**limits):

@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from skgeom import objectives
-from skgeom.objectives import (
-    DISTANCES,
-    SECOND_MOMENT_DISTANCES,
-    MeanPairwiseDistance,
-    StudentT,
-)
+from skgeom.objectives import StudentT
+from skgeom.objectives._class_distances import DISTANCES, SECOND_MOMENT_DISTANCES
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 
 EVERY = {**SECOND_MOMENT_DISTANCES, **DISTANCES, "StudentT": StudentT(3)}
 # The others are divergences, or compare each pair in units of its own.
