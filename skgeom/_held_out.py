@@ -129,8 +129,8 @@ def held_out_folds(X, y, n_folds=5, groups=None):
     -------
     ndarray of int, shape (n_samples,)
         Indices of folds, from 0 to ``n_folds - 1``. If all samples of a class are in
-        one fold, they are never held out, because no sample of the class would remain;
-        the index is then -1.
+        one fold, they and equal samples of other classes are never held out, because no
+        sample of the class would remain; the index is then -1.
     """
     order, is_first = _sort(X, y)
     folds, rows = np.empty(len(y), dtype=int), order[is_first]
