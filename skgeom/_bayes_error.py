@@ -187,6 +187,9 @@ def _mean_over_directions(means, factors, priors, tol, rng):
     """Errors of the classes, and the standard error of their prior-weighted mean."""
     order = means.shape[1]
     gaussians = means, factors, np.linalg.inv(factors)
+    if order == 1:
+        ends = np.array([[1.0], [-1.0]])
+        return _errors(gaussians, priors, ends), 0.0
     shifts = rng.uniform(size=(_N_SHIFTS, order))
     sequence = Sobol(order, scramble=False)
     errors, count, n_more = np.zeros((_N_SHIFTS, len(means))), 0, _FIRST
