@@ -416,7 +416,7 @@ def _levels(X, y, weights, n_levels):
     values, labels, ranks = _ranks(y, weights)
     if len(values) <= n_levels:
         return labels
-    varies = (X != X[0]).any()
+    varies = (X != X[0]).any()  # otherwise, X says nothing about the level
     n_distinct = varies * len(np.unique(np.column_stack([X, y]), axis=0))
     n_levels = min(n_levels, max(n_distinct // (X.shape[1] + 1), 2))
     bins = np.floor(np.round(ranks * n_levels, 9))  # equal in spite of rounding

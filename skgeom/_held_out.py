@@ -47,8 +47,7 @@ def sample_rows(X, y, sample_weight=None):
     Returns
     -------
     rows : ndarray of int
-    weights : ndarray or None
-        None if all weights are one.
+    weights : ndarray
     """
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     if X.shape[0] <= MOST_SAMPLES:
@@ -251,7 +250,7 @@ def statistics_and_sample(X, y, sample_weight):
     -------
     statistics : ClassStatistics
     sample : tuple of ndarray of shape (N, n), (N,), (N,)
-        Some samples of positive weight, their labels, and their weights or None.
+        Some samples of positive weight, their labels, and their weights.
     """
     parts = map_row_blocks(_statistics_and_some, X, y, sample_weight)
     total, some = merged(parts, _merge).compute()

@@ -734,7 +734,8 @@ def _coincide(classes, total):
     deviations = np.sqrt(total.diagonal())[:, None]
     probes = np.random.default_rng(0).standard_normal((len(deviations), 9))
     probes = np.divide(probes, deviations, where=deviations > 0, out=0 * probes)
-    means, covariances, _ = classes(probes)
+    projected = classes.project(probes)
+    means, covariances = projected.means, projected.covariances
     scales = np.sqrt(np.diag(probes.T @ (total @ probes)))
     same = np.abs(means - means[0]) <= 1e-8 * scales
     rounding = 1e-10 * np.outer(scales, scales)

@@ -815,7 +815,7 @@ class KernelDiscriminantAnalysis(
 
         If a group contains a whole class, its held-out samples would be assigned to the
         other classes. Copies of one sample are therefore not held out, because new
-        samples may equal them as well; the groups of users are omitted.
+        samples may equal them as well; groups given by the user are omitted.
         """
         held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights

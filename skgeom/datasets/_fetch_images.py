@@ -159,7 +159,7 @@ def fetch_svhn(*, subset="all", return_X_y=False):
     images, target = [], []
     for part in parts:
         name = f"{part}_32x32.mat"
-        path = given_file(name, f"Download {_SVHN_URL}{name} (without https).")
+        path = given_file(name, f"Download {_SVHN_URL}{name}, without https.")
         check_file(path, _SVHN_FILES[part])
         contents = loadmat(path)
         colors = np.moveaxis(contents["X"], -1, 0)  # stored as (32, 32, 3, n)

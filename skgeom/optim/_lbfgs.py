@@ -62,7 +62,8 @@ class RiemannianLBFGS:
         Limits of the time in seconds and of the number of iterations. This and the
         following limits have the defaults of pymanopt's ``Optimizer``.
     min_gradient_norm, min_step_size, max_cost_evaluations : float
-        Further limits.
+        Limits of the norm of the gradient, of the step size, and of the number of
+        evaluations of the cost.
 
     References
     ----------
