@@ -17,8 +17,9 @@ from unittest import mock
 
 import autograd.numpy as anp
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -101,6 +102,22 @@ def unnecessary_scaling():
             )
             gains[warned].append(scaled - raw)
     return np.mean(gains[True]) - np.mean(gains[False])
+
+
+def kernels_of_few_samples():
+    """Mean log-loss of kernel discriminants of 30 samples, in percent."""
+    losses = []
+    tables = [load(return_X_y=True) for load in (load_wine, load_breast_cancer)]
+    tables += [make_moons(2_000, noise=noise, random_state=0) for noise in (0.1, 0.3)]
+    for X, y in tables:
+        for seed in range(20):
+            X_train, X_test, y_train, y_test = train_test_split(
+                X, y, train_size=30, stratify=y, random_state=seed
+            )
+            model = make_pipeline(StandardScaler(), KernelDiscriminantAnalysis())
+            model.fit(X_train, y_train)
+            losses.append(log_loss(y_test, model.predict_proba(X_test)))
+    return 100 * np.mean(losses)
 
 
 def prototypes_of_rare_classes():
@@ -256,6 +273,7 @@ CASES = [
     (AUTO + "_POWER", [0, 0.5, 1], filters_of_a_small_class),
     (AUTO + "_POWER", [0, 0.5, 1], filters_of_a_rare_class),
     ("utils.validation.LARGEST_SHARE", [0.5, 0.99, 0.9999], unnecessary_scaling),
+    ("_held_out._LEAST_ERRORS", [0.5, 1.0, 2.0, 4.0], kernels_of_few_samples),
     (AUTO + "_STEP", [2.0, 4.0, 16.0], filters_of_digits),
     (AUTO + "_TOL", [1e-3, 1e-2, 1e-1], filters_of_digits),
     (AUTO + "_FIRST_ITERATIONS", [10, 30, 100], filters_of_digits),

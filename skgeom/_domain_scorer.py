@@ -14,8 +14,16 @@ from skgeom.utils.estimator import validated_parameters
     score_func=[callable],
     response_method=[StrOptions({"predict", "predict_proba", "decision_function"})],
     adapt=["boolean"],
+    greater_is_better=["boolean"],
 )
-def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **kwargs):
+def make_domain_scorer(
+    score_func,
+    *,
+    response_method="predict",
+    adapt=False,
+    greater_is_better=True,
+    **kwargs,
+):
     """Make a scorer that passes the domain of each sample to the predictions.
 
     The scorers of scikit-learn do not pass metadata to ``predict``. Use this scorer in
@@ -26,7 +34,7 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
     ----------
     score_func : callable
         Function of the true labels and the predictions, such as
-        :func:`sklearn.metrics.cohen_kappa_score`. Larger values must be better.
+        :func:`sklearn.metrics.cohen_kappa_score`.
     response_method : {"predict", "predict_proba", "decision_function"}, \
             default="predict"
         Method of the estimator that returns the predictions. With ``"predict_proba"``
@@ -35,6 +43,9 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
     adapt : bool, default=False
         Whether to call the method ``adapt`` of a copy of the estimator before the
         predictions, with the scored samples and without their labels.
+    greater_is_better : bool, default=True
+        False for a loss, such as :func:`sklearn.metrics.log_loss`: the scorer then
+        returns the negative value.
     **kwargs : dict
         Additional arguments of ``score_func``.
 
@@ -77,14 +88,16 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
     >>> scores.shape
     (3,)
     """
-    return _DomainScorer(partial(score_func, **kwargs), response_method, adapt)
+    sign = 1 if greater_is_better else -1
+    return _DomainScorer(partial(score_func, **kwargs), response_method, adapt, sign)
 
 
 class _DomainScorer:
-    def __init__(self, score_func, response_method, adapt):
+    def __init__(self, score_func, response_method, adapt, sign):
         self.score_func = score_func
         self.response_method = response_method
         self.adapt = adapt
+        self.sign = sign
 
     def __call__(self, estimator, X, y, domain=None):
         metadata = {} if domain is None else {"domain": domain}
@@ -101,7 +114,7 @@ class _DomainScorer:
         predictions = getattr(estimator, self.response_method)(X, **metadata)
         if self.response_method == "predict_proba" and np.shape(predictions)[1] == 2:
             predictions = predictions[:, 1]
-        return self.score_func(y, predictions)
+        return self.sign * self.score_func(y, predictions)
 
     def get_metadata_routing(self):
         """Return the metadata request of the scorer for ``domain``."""

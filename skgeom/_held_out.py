@@ -32,9 +32,9 @@ _KEYS = 64
 # (benchmarks/bench_constants.py).
 _ROUNDING = 1e-9
 # Least number of expected errors among the held-out samples: new samples can be
-# misclassified even if no held-out sample is (log-loss of iris and wine in
-# `bench_kernel_discriminant.py auto`).
-_LEAST_ERRORS = 0.5
+# misclassified even if no held-out sample is. With 0.5, the log-loss of 30 samples of
+# wine and of moons is nearly twice as large (benchmarks/bench_constants.py).
+_LEAST_ERRORS = 2.0
 
 
 def sample_rows(X, y, sample_weight=None):
@@ -345,13 +345,14 @@ def standard_error(values, weights):
     return float(np.linalg.norm(weights * (values - weights @ values)))
 
 
-def warn_if_at_chance(scores, codes, weights, groups):
+def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
     """Warn if predictions of held-out samples are not significantly better than chance.
 
     The accuracy with equal weights of the classes has to exceed one over the number of
     classes by more than two standard errors. ``scores`` contains the scores of the
     classes, of shape (n_samples, n_classes). Only samples of different groups are
     independent; equal samples are in the same group, even if their labels differ.
+    ``remedy`` is appended to the message.
     Returns whether there was a warning.
     """
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
@@ -364,9 +365,7 @@ def warn_if_at_chance(scores, codes, weights, groups):
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
             f"{error:.3f}), and that of guesses is {chance:.3f}. Scale or select "
-            "features, use more samples, or use a different classifier. For filters, "
-            "increase n_components or decrease regularization. For prototypes, "
-            "increase n_prototypes.",
+            f"features, use more samples, or use a different classifier.{remedy}",
             UserWarning,
         )
     return is_at_chance

@@ -380,7 +380,9 @@ def warn_if_not_separated(selection):
             "Increase regularization, or use 'auto'.",
             UserWarning,
         )
-    elif not warn_if_at_chance(*selection.held_out):
+        return
+    remedy = " Or increase n_components or decrease regularization."
+    if not warn_if_at_chance(*selection.held_out, remedy):
         values, first = np.unique(selection.scores["regularization"], return_index=True)
         if len(values) > 1 and selection.regularization == values[-1]:
             of_next = selection.scores["mean_log_posterior"][first[-2]]

@@ -244,8 +244,9 @@ class AMAGauss(BaseFilters):
             If the filters are linearly dependent, if held-out samples are not
             classified better than by chance, if the selected ``regularization`` is the
             largest candidate and the next one is worse than guesses, if one sample
-            causes more than 99 % of the variance of all features, or if one feature has
-            more than 99 % of it and ``regularization`` is "auto".
+            causes more than 99 % of the variance of all features, or if one feature or
+            a tenth of the features have more than 99 % of it and ``regularization`` is
+            "auto".
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(

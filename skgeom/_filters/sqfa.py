@@ -332,8 +332,8 @@ class SQFA(BaseFilters):
             held-out samples are not classified better than by chance, if the selected
             ``regularization`` is the largest candidate and the next one is worse than
             guesses, if one sample causes more than 99 % of the variance of all
-            features, or if one feature has more than 99 % of it and ``regularization``
-            is "auto".
+            features, or if one feature or a tenth of the features have more than 99 %
+            of it and ``regularization`` is "auto".
         """
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)

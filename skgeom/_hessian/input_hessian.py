@@ -307,14 +307,14 @@ def check_classifier(estimator, X, y):
         return np.unique(y)
     if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_")):
         raise ValueError(
-            f"The estimator {type(estimator).__name__} has no predict_proba or no "
-            f"classes_. {SUPPORTED}"
+            f"{classifier_name(estimator)} has no predict_proba or no classes_. Wrap a "
+            "classifier without predict_proba in CalibratedClassifierCV."
         )
     with np.errstate(all="ignore"):
         proba = estimator.predict_proba(named_like_fit(X[:1], estimator))
     if isinstance(proba, list) or (np.abs(proba.sum(axis=1) - 1) > 1e-3).any():
         raise ValueError(
-            f"The estimator {type(estimator).__name__} is a multilabel classifier, "
+            f"{classifier_name(estimator)} is a multilabel classifier, "
             "whose cross-entropy is undefined. Fit one classifier per label."
         )
     classes = np.asarray(estimator.classes_)

@@ -250,8 +250,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         UserWarning
             If all probabilities are zero or one up to rounding, so that a few samples
             determine the Hessian, if the classifier cannot be trained with
-            ``class_weight``, or if one feature has, or one sample causes, more than
-            99 % of the variance of all features.
+            ``class_weight``, or if one feature or a tenth of the features
+            have, or one sample causes, more than 99 % of the variance of all features.
         """
         X, codes = self._validate(X, y)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
@@ -265,7 +265,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         warn_if_outlier(X)
         self.covariance_ = _covariance(X)
         if self.n_covariance:
-            consequence = "It determines the first eigenvector of the covariance."
+            consequence = "Features of large variance determine the eigenvectors."
             warn_if_unscaled(np.diag(self.covariance_), consequence, self)
         values, axes = _eigenvectors(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
@@ -445,12 +445,13 @@ def _positive_rank(eigenvalues):
 
 def _check_rank(eigenvalues, n_components, parameter, name):
     """Raise ValueError if there are fewer positive eigenvalues than components."""
-    rank = _positive_rank(eigenvalues)
+    rank, remedy = _positive_rank(eigenvalues), ""
     if n_components > rank:
+        if _positive_rank(-eigenvalues):
+            remedy = " Or use curvature='gauss-newton': no eigenvalue is then negative."
         raise ValueError(
             f"{parameter}={n_components} exceeds the number of positive eigenvalues of "
-            f"the {name}, {rank}. Reduce {parameter}. For the Hessian, you can also "
-            "use curvature='gauss-newton', which has no negative eigenvalues."
+            f"the {name}, {rank}. Reduce {parameter}.{remedy}"
         )
 
 

@@ -22,7 +22,7 @@ _EPS = np.finfo(np.float64).eps
 # Relative tolerance of the losses of penalties and of gamma. With a smaller tolerance,
 # the selected penalties are ten thousand times smaller and the accuracy is the same
 # (images of MNIST, `bench_kernel_discriminant.py auto`).
-_PRECISION = 0.01
+PRECISION = 0.01
 # Candidates of the weight of the priors, relative to the variance within the classes.
 _PRIOR_WEIGHTS = 2.0 ** np.arange(8)
 
@@ -143,7 +143,7 @@ def first_good_candidate(losses, groups, weights, n_errors=1):
     totals = np.bincount(groups, weights)
     divisors = np.where(totals > 0, totals, 1)
     scores = [-np.bincount(groups, weights * each) / divisors for each in losses]
-    return within_standard_error(scores, totals, n_errors, tolerance=_PRECISION)
+    return within_standard_error(scores, totals, n_errors, tolerance=PRECISION)
 
 
 def predicted_indicators(residuals, codes, weights):

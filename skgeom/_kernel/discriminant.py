@@ -17,6 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from skgeom._held_out import warn_if_at_chance, warn_of_end
 from skgeom._kernel._held_out_errors import (
+    PRECISION,
     calibrate,
     first_good_candidate,
     held_out_components,
@@ -454,10 +455,11 @@ class KernelDiscriminantAnalysis(
         Warns
         -----
         UserWarning
-            If ``gamma`` is selected and one feature has more than 99 % of the variance
-            within the classes, if the selected ``gamma`` is the largest candidate, if
-            the selected ``regularization`` is the smallest or the largest candidate, if
-            the predictions of held-out samples with the selected values are not
+            If ``gamma`` is selected and one feature or a tenth of the features have
+            more than 99 % of the variance within the classes, if the selected ``gamma``
+            is the largest candidate, if the selected ``regularization`` is the largest
+            candidate, or the smallest candidate with more than 1 % of held-out errors,
+            if the predictions of held-out samples with the selected values are not
             significantly better than chance, if ``gamma`` is not a number and one
             sample causes more than 99 % of the variance of the features, or if
             ``gamma`` is not selected and the kernel matrix is nearly diagonal.
@@ -656,7 +658,7 @@ class KernelDiscriminantAnalysis(
             return kernels[0], float(values[0])
         part = data.part(data.selection, kernel.precomputed)
         if self._selects_gamma(kernel):
-            consequence = "It determines nearly all kernel values."
+            consequence = "Features of large variance determine the kernel."
             warn_if_unscaled(_variances_within(part), consequence, self)
         kept = _comparable_samples(part)
         codes, training_weights = part.codes[kept], part.weights[kept]
@@ -706,11 +708,14 @@ class KernelDiscriminantAnalysis(
         # Relative to the weights of the remaining samples of the classes, predictions
         # do not prefer large classes, nor the classes without held-out samples.
         warn_if_at_chance(predictions[i] / remaining, codes, weights, groups)
+        wrong = weights @ (predictions[i].argmax(axis=1) != codes)
         # No warning for the smallest gamma: the kernel is nearly linear, and would be
         # similar with a smaller gamma.
         if i and i == len(gammas) - 1:
             warn_of_end("gamma", gammas, i)
-        if len(values) > 1 and j in (0, len(values) - 1):
+        # Nor for the smallest regularization if hardly any prediction is wrong.
+        smallest = j == 0 and wrong > PRECISION
+        if len(values) > 1 and (smallest or j == len(values) - 1):
             warn_of_end("regularization", values, j)
         return kernels[i], float(values[j])
 

@@ -29,7 +29,7 @@ from skgeom.utils.estimator import (
     validate_data,
 )
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import check_array, checked_labels
+from skgeom.utils.validation import check_array, checked_labels, warn_if_unscaled
 
 # Minimum number of samples from which the principal axes are computed. With this number
 # instead of all 30,000 images of MNIST, the fit is 1.5 times as fast
@@ -205,7 +205,9 @@ class LandmarkKernelPCA(
         Warns
         -----
         UserWarning
-            If the kernel matrix of the landmarks is nearly diagonal.
+            If the kernel matrix of the landmarks is nearly diagonal, or if ``gamma`` is
+            "scale" and one feature or a tenth of the features have more than 99 % of
+            the variance of all features.
         """
         check_not_dask(self, X, "Fit to a sample of it, and transform it in blocks")
         check_library(X, self)
@@ -218,6 +220,9 @@ class LandmarkKernelPCA(
         summary = RowSummary.of(X, weights)
         kernel = make_kernel(self, X, summary.center)
         gamma = gamma_scale(summary) if self.gamma == "scale" else self.gamma
+        if self.gamma == "scale" and kernel.uses_gamma:
+            consequence = "Features of large variance determine the kernel."
+            warn_if_unscaled(X.var(axis=0, dtype=float), consequence, self)
         self._kernel = kernel = kernel.with_gamma(gamma)
         self.gamma_ = kernel.parameters.get("gamma")
         n_landmarks, landmarks = n_landmarks_of(self.n_landmarks, len(X)), X

@@ -375,11 +375,11 @@ class PrototypeClassifier(
             If L-BFGS does not converge within ``max_iter`` iterations, or stops before
             convergence because no step decreases the cost.
         UserWarning
-            If the initial prototypes of all classes are equal, if one feature of
-            vectors has more than 99 % of the variance of all features, if one sample
-            of vectors causes more than 99 % of the variance, or if a parameter is
-            selected on held-out samples, and their predictions are not significantly
-            better than chance.
+            If the initial prototypes of all classes are equal, if one feature or a
+            tenth of the features of vectors have more than 99 % of the variance of all
+            features, if one sample of vectors causes more than 99 % of the variance, or
+            if a parameter is selected on held-out samples, and their predictions are
+            not significantly better than chance.
         """
         if is_dask(X) and self.solver == "sgd":
             return fit_blocks(self, X, y, sample_weight)
@@ -523,7 +523,7 @@ class PrototypeClassifier(
             return self._continued(X, y, weights, class_sums)
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
-            consequence = "It determines nearly all distances from the prototypes."
+            consequence = "Features of large variance determine the distances."
             warn_if_unscaled(_variances(X), consequence, self)
             warn_if_outlier(*given)
         self._find_components(X, y, weights)

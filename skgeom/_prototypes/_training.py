@@ -675,6 +675,7 @@ _WEIGHTS = np.logspace(-1, -4, 10)
 # accuracy of six prototypes on ETH-80 is 0.8 percentage points lower
 # (`bench_constants.py`).
 _STANDARD_ERRORS = 1.5
+_REMEDY = " Or increase n_prototypes, or change class_weight."
 # Largest number of samples for the selection of representability, which bounds its time
 # for large data, see `bench_growth.py`.
 _MOST_SAMPLES = 1_000
@@ -746,7 +747,7 @@ def select_representability(training, make_loss, scale, **limits):
         if means[weight] < max(means.values()):
             break
     chosen = within_standard_error(scores, shares, _STANDARD_ERRORS)
-    warn_if_at_chance(of_classes[chosen], labels, held_out_weights, groups)
+    warn_if_at_chance(of_classes[chosen], labels, held_out_weights, groups, _REMEDY)
     return weights[chosen], means
 
 
@@ -781,7 +782,7 @@ def select_temperature(training, held_out_distances):
     if not found.any():
         return None
     out = found & (folds >= 0)
-    warn_if_at_chance(scores[out], y[out], weights[out], groups[out])
+    warn_if_at_chance(scores[out], y[out], weights[out], groups[out], _REMEDY)
     return fit_temperature(scores[found], y[found], weights[found])
 
 

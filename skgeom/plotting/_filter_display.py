@@ -147,12 +147,15 @@ class FilterDisplay(Display):
         Raises
         ------
         TypeError
-            If the filters are not real numbers, or ``axes`` are not matplotlib Axes.
+            If the filters are not real numbers, if ``axes`` are not matplotlib Axes, or
+            if ``ax`` is given.
         ValueError
             If ``filters`` is not a three-dimensional array of finite numbers, if the
             number of axes or titles differs from the number of filters, or if
             ``limits`` or ``n_columns`` is invalid.
         """
+        if "ax" in kwargs:
+            raise TypeError("Pass axes, one for each filter, instead of ax.")
         filters = _checked_filters(self.filters)
         count = len(filters)
         titles = [None] * count if self.titles is None else list(self.titles)

@@ -5,14 +5,27 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+)
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
 
 from benchmarks.suite import factors, irrelevant_features, small_class
-from skgeom import RSLVQ, SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom import (
+    RSLVQ,
+    SQFA,
+    AMAGauss,
+    ClassStatistics,
+    LandmarkKernelPCA,
+    SecondMomentSQFA,
+)
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._filters import _auto
 from skgeom._filters._auto import class_intensities
@@ -108,9 +121,15 @@ def test_unscaled_features_are_a_warning():
     """With few samples of wine, scaling increases the accuracy (doc/faq.rst)."""
     X, y = (values[::15] for values in load_wine(return_X_y=True, as_frame=True))
     for model in (SQFA(random_state=0), AMAGauss(random_state=0), RSLVQ(), KDA()):
-        with pytest.warns(UserWarning, match="Feature 'proline' .*StandardScaler"):
+        with pytest.warns(
+            UserWarning, match="1 of 13 features: 'proline'.*Standard"
+        ):
             model.fit(X, y)
         model.fit(X / X.std(axis=0), y)  # without a warning
+    X, y = load_breast_cancer(return_X_y=True)
+    for model in (KDA(), LandmarkKernelPCA(2)):
+        with pytest.warns(UserWarning, match=r"in 2 of 30 features: 23, 3 \(counted"):
+            model.fit(X, y)
 
 
 @pytest.mark.parametrize("seed", first_ones(range(10), 1))

@@ -117,6 +117,8 @@ def test_errors(digits, pca):
         FilterDisplay.from_estimator(pca, axes=plt.subplots(3)[1])
     with pytest.raises(TypeError, match="each of axes must be a matplotlib Axes"):
         FilterDisplay.from_estimator(pca, axes=["top"] * 7)
+    with pytest.raises(TypeError, match="instead of ax"):
+        FilterDisplay.from_estimator(pca, ax=None)
     with pytest.raises(ValueError, match="'each' or 'shared', got 'all'"):
         FilterDisplay.from_estimator(pca, limits="all")
     with pytest.raises(ValueError, match="n_columns must be an integer >= 1, got 0"):

@@ -8,7 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    cohen_kappa_score,
+    f1_score,
+    hamming_loss,
+    roc_auc_score,
+)
 from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -87,12 +93,15 @@ def test_adaptation_is_part_of_a_search_and_leaves_the_estimator(subjects):
 def test_pipelines_receive_domains(subjects):
     X, y, domain = subjects
     scorer = make_domain_scorer(roc_auc_score, response_method="decision_function")
+    loss = make_domain_scorer(hamming_loss, greater_is_better=False)
     with config_context(enable_metadata_routing=True):
         model = make_pipeline(
             Recentering(), FunctionTransformer(diagonals), LogisticRegression()
         ).fit(X, y, domain=domain)
         found = scorer(model, X, y, domain)
         assert found == roc_auc_score(y, model.decision_function(X, domain=domain))
+        accuracy = make_domain_scorer(accuracy_score)(model, X, y, domain)
+        assert_allclose(loss(model, X, y, domain), accuracy - 1)
 
 
 def test_unknown_methods_are_errors():
