@@ -298,7 +298,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             elif label is None:
                 raise ValueError(
                     "Pass domain, the domain of each matrix, as in fit. In pipelines, "
-                    "call sklearn.set_config(enable_metadata_routing=True) before. "
+                    "call sklearn.set_config(enable_metadata_routing=True) before fit. "
                     "In cross-validation, use scoring=make_domain_scorer(...)."
                 )
             else:

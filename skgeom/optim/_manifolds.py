@@ -170,7 +170,7 @@ def _spectra(point, matrices):
 class Product(_Manifold):
     """Product of manifolds; a point is a list with one array for each manifold.
 
-    Tangent vectors are NumPy arrays of these arrays, with the arithmetic of vectors.
+    Tangent vectors are one-dimensional arrays with the entries of all parts.
     """
 
     def __init__(self, manifolds):
@@ -182,20 +182,31 @@ class Product(_Manifold):
         return [getattr(manifold, method)(*part) for manifold, *part in parts]
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
-        vectors = tangent_vector_a, tangent_vector_b
-        return sum(self._of_parts("inner_product", point, *vectors))
+        parts = (_split(v, point) for v in (tangent_vector_a, tangent_vector_b))
+        return sum(self._of_parts("inner_product", point, *parts))
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         method = "euclidean_to_riemannian_gradient"
-        parts = self._of_parts(method, point, euclidean_gradient)
-        return np.fromiter(parts, dtype=object)
+        return _joined(self._of_parts(method, point, euclidean_gradient))
 
     def retraction(self, point, tangent_vector):
-        return self._of_parts("retraction", point, tangent_vector)
+        return self._of_parts("retraction", point, _split(tangent_vector, point))
 
     def transport(self, point_a, point_b, tangent_vector_a):
-        parts = self._of_parts("transport", point_a, point_b, tangent_vector_a)
-        return np.fromiter(parts, dtype=object)
+        parts = _split(tangent_vector_a, point_a)
+        return _joined(self._of_parts("transport", point_a, point_b, parts))
+
+
+def _joined(parts):
+    """One array with the entries of all arrays."""
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+def _split(vector, point):
+    """The parts of a joined array, with the shapes of the parts of a point."""
+    ends = np.cumsum([np.size(part) for part in point])
+    parts = zip(np.split(vector, ends[:-1]), point, strict=True)
+    return [entries.reshape(np.shape(part)) for entries, part in parts]
 
 
 def as_pymanopt(manifold):

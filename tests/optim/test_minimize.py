@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pymanopt.manifolds import Euclidean, Product, Sphere, Stiefel
 from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
 
-from skgeom.optim import RiemannianLBFGS, minimize
+from skgeom.optim import RiemannianLBFGS, _manifolds, minimize
 from skgeom.optim._minimize import OPTIMIZERS
 
 
@@ -259,3 +259,18 @@ def test_a_wrong_scale_is_survived(optimizer, factor):
         tol=1e-12,
     )
     assert_allclose(result.point, 1, rtol=1e-4)
+
+
+def test_large_parts_of_a_product():
+    """NumPy overwrote arrays of 256 KiB and more within arrays of objects."""
+    shape = 200, 200
+    manifold = _manifolds.Product([_manifolds.Euclidean(*shape)] * 2)
+    target = np.random.default_rng(0).standard_normal((2, *shape))
+    weights = np.linspace(1, 10, shape[1])
+
+    def cost(point):
+        difference = point - target
+        return (weights * difference**2).sum() / 2, list(weights * difference)
+
+    result = minimize(cost, manifold, list(np.zeros_like(target)), tol=1e-12)
+    assert_allclose(result.point, target, atol=1e-3)
