@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import unique_labels
 
 from skgeom._held_out import statistics_and_sample
 from skgeom._shrinkage import (
+    PRIOR_SAMPLES,
     ROUNDING,
     HeldOutSamples,
     closed_form_intensities,
@@ -153,12 +154,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     samples of the class. Equal samples count once in :math:`n_k`.
 
     The intensity :math:`\lambda` is the closed-form intensity for correlation matrices
-    [2]_. :meth:`fit` selects q from 0, 0.3, 1, 3, 10 and infinity. It computes the
-    posteriors of held-out samples in five folds, or in fewer folds if these hold out
-    500 samples, and selects the largest q whose Brier score is within one standard
-    error of the best score. Before the Brier score is computed, the log densities are
-    divided by a temperature of 1, 4 or 16, whichever leads to the best score; that of
-    the selected q is ``temperature_``. The same is done with :math:`\lambda = 1`, which
+    [2]_. :meth:`fit` selects q from 0, 0.3, 1, 3, 10 and infinity; q is infinite for
+    ``covariance="shared"``. It holds out five folds, or fewer folds if these
+    contain 500 samples and 500 / c samples of each of c classes. With less than 500
+    samples, it does the same with up to five partitions into folds. The largest q is
+    selected whose Brier score is within one standard error of the best score. Before
+    the Brier score is computed, the log densities are divided by a temperature of 1, 4
+    or 16, whichever leads to the best score; that of the selected q is
+    ``temperature_``. The same is done with :math:`\lambda = 1`, which
     is selected if its score is better by more than one standard error, as for signals
     and images whose classes vary in different directions: W then has large variances
     where the class itself hardly varies. If held-out samples are not classified better
@@ -438,7 +441,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         counts = statistics.counts
         covariances, total = without_rounding(statistics)
         pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
-        shrinks = self.regularization == "auto"
+        shrinks, is_shared = self.regularization == "auto", self.covariance == "shared"
         self.regularization_ = 0.0 if shrinks else float(self.regularization)
         shrinks = shrinks and statistics.covariance_estimator is None
         self.diagonal_shrinkage_, self.shrinkage_selection_ = 0.0, "none"
@@ -453,21 +456,22 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         if basis is not None:
             covariances = basis.T @ covariances @ basis
             pooled = basis.T @ pooled @ basis
+        if held_out is not None:
+            if basis is not None:
+                targets = [(basis.T @ S @ basis, rho) for S, rho in targets]
+            candidates = PRIOR_SAMPLES[-1:] if is_shared else PRIOR_SAMPLES
+            selected = held_out.select_prior(
+                statistics, basis, targets, self.priors_, candidates
+            )
+            self._target, prior, self.temperature_, scores = selected
+            self.prior_samples_, self.selection_scores_ = prior, scores
+            pooled, self.diagonal_shrinkage_ = targets[self._target]
         names = [f"class {label}" for label in statistics.classes]
         self.shrinkage_ = np.zeros(len(counts))
-        if self.covariance == "shared":
+        if is_shared:
             self.shrinkage_ = np.ones(len(counts))
             covariances, names = pooled[None], ["all classes together"]
         elif shrinks:
-            if held_out is not None:
-                if basis is not None:
-                    targets = [(basis.T @ S @ basis, rho) for S, rho in targets]
-                selected = held_out.select_prior(
-                    statistics, basis, targets, self.priors_
-                )
-                self._target, prior, self.temperature_, scores = selected
-                self.prior_samples_, self.selection_scores_ = prior, scores
-                pooled, self.diagonal_shrinkage_ = targets[self._target]
             if prior is None:
                 self.shrinkage_selection_ = "closed-form"
                 self.shrinkage_ = closed_form_intensities(covariances, counts, pooled)

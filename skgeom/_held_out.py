@@ -110,8 +110,9 @@ def held_out_folds(X, y, n_folds=5, groups=None):
     The distinct samples of a class are sorted by their features. Each run of
     ``n_folds`` successive samples is distributed over all folds, in a fixed
     pseudo-random order. Equal samples are in the same fold, even if their labels
-    differ. The folds therefore do not depend on the order of the samples or on a common
-    factor of X, and are the same for repeated samples and for samples with weights.
+    differ. The folds therefore do not depend on the order of the samples, on the units
+    of features, or, except for ties, on the order of features, and are the same for
+    repeated samples and for samples with weights.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def distinct_rows(X, y, sample_weight=None):
     return order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
 
 
-def folds_of_distinct(y, groups, n_folds=5):
+def folds_of_distinct(y, groups, n_folds=5, seed=0):
     """The folds of distinct sorted samples, given their labels and their groups.
 
     Equal samples of different classes are held out together, or not at all. Otherwise,
@@ -157,7 +158,7 @@ def folds_of_distinct(y, groups, n_folds=5):
     """
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
     runs = np.tile(np.arange(n_folds), (-(-counts.max() // n_folds), 1))
-    dealt = np.random.default_rng(0).permuted(runs, axis=1).ravel()
+    dealt = np.random.default_rng(seed).permuted(runs, axis=1).ravel()
     folds = dealt[np.arange(len(y)) - np.repeat(starts, counts)]
     in_classes = np.bincount(groups) > 1
     ranks = np.cumsum(in_classes) - 1
@@ -167,14 +168,34 @@ def folds_of_distinct(y, groups, n_folds=5):
     return np.where((np.bincount(groups, is_kept) > 0)[groups], -1, folds)
 
 
+def _positions(X):
+    """A number for each row that does not depend on the order or units of features.
+
+    It is a sum over features, divided by their ranges. The number is rounded, so that
+    rounding errors do not decide the order of rows.
+    """
+    positions = np.zeros(len(X))
+    for feature in X.T:
+        # Without overflow. Single precision would lead to a different order.
+        feature = feature.astype(np.float64) / 2
+        low, high = feature.min(), feature.max()
+        if high > low:
+            positions += ((feature - low) / (high - low)) ** 3
+    return np.round(positions, 9)
+
+
 def _sort(X, y):
-    """Indices that sort rows by label and features, and the first of equal rows."""
+    """Indices that sort rows by label and features, and the first of equal rows.
+
+    The order of features matters only if rows have equal positions.
+    """
     X = X.toarray() if issparse(X) else to_numpy(X)
     labels = np.unique(y, return_inverse=True)[1]
     order = np.arange(len(labels))
     for stop in range(X.shape[1], 0, -_KEYS):
         columns = X[order, max(stop - _KEYS, 0) : stop].T
         order = order[np.lexsort(columns[::-1])]
+    order = order[np.argsort(_positions(X)[order], kind="stable")]
     order = order[np.argsort(labels[order], kind="stable")]
     X, labels = X[order], labels[order]
     is_new = (X[1:] != X[:-1]).any(axis=1) | (labels[1:] != labels[:-1])
@@ -304,7 +325,7 @@ def class_shares(labels, weights, power=0):
     return shares / max(shares.sum(), np.finfo(float).tiny)
 
 
-def within_standard_error(scores, weights, n_errors=1, tolerance=0):
+def within_standard_error(scores, weights, n_errors=1, tolerance=0, groups=None):
     """The first candidate whose loss is within ``n_errors`` standard errors.
 
     The best candidate has the largest mean score. The loss of a candidate is the mean,
@@ -323,6 +344,8 @@ def within_standard_error(scores, weights, n_errors=1, tolerance=0):
         Number of standard errors.
     tolerance : float, default=0
         A loss of up to this fraction of the best mean score is also allowed.
+    groups : ndarray of shape (n_samples,), default=None
+        As for :func:`standard_error`.
 
     Returns
     -------
@@ -334,15 +357,21 @@ def within_standard_error(scores, weights, n_errors=1, tolerance=0):
     allowed = tolerance * abs(max(means)) if tolerance else 0  # the mean may be -inf
     for number in np.flatnonzero(np.isfinite(means)):
         losses = best - scores[number]
-        loss, error = float(weights @ losses), standard_error(losses, weights)
+        loss, error = float(weights @ losses), standard_error(losses, weights, groups)
         if round(loss, 6) <= round(max(n_errors * error, allowed), 6):
             return int(number)
     return 0
 
 
-def standard_error(values, weights):
-    """The standard error of the weighted mean of values."""
-    return float(np.linalg.norm(weights * (values - weights @ values)))
+def standard_error(values, weights, groups=None):
+    """The standard error of the weighted mean of values.
+
+    If groups are given, only values of different groups are independent.
+    """
+    parts = weights * (values - weights @ values)
+    return float(
+        np.linalg.norm(parts if groups is None else np.bincount(groups, parts))
+    )
 
 
 def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
@@ -358,7 +387,7 @@ def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
     correct = scores.argmax(axis=1) == codes
     accuracy = shares @ correct
-    error = float(np.linalg.norm(np.bincount(groups, shares * (correct - accuracy))))
+    error = standard_error(correct, shares, groups)
     is_at_chance = accuracy - 2 * error <= chance
     if is_at_chance:
         warn_user(

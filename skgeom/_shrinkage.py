@@ -19,11 +19,12 @@ from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.validation import weighted_samples
 
 # Candidates of the number of samples per feature that corresponds to the weight of the
-# pooled covariance; number of held-out samples after which no further fold is held out;
-# temperatures, of which the best one determines the score of a candidate.
-# benchmarks/bench_gaussian.py compares different values of these constants.
+# pooled covariance; number of held-out samples after which no further fold is held out,
+# and largest number of partitions into folds; temperatures, of which the best one
+# determines the score of a candidate. benchmarks/bench_gaussian.py compares different
+# values of these constants.
 PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
-_ENOUGH = 500
+_ENOUGH, _MOST_PARTITIONS = 500, 5
 _TEMPERATURES = (1, 4, 16)
 # A relative variance below this constant times the number of features is a rounding
 # error.
@@ -49,7 +50,27 @@ class HeldOutSamples:
         distinct, self.weights = distinct_rows(X, y[rows], weights)
         self.X, self.y = X[distinct], y[rows][distinct]
         self.groups = groups_of_equal(self.X)
-        self.folds = folds_of_distinct(self.y, self.groups)
+
+    def _folds(self):
+        """The rows of each fold, until ``_ENOUGH`` samples are held out.
+
+        Folds of large data end early, if also the rarest class has its share of the
+        held-out samples. Few samples are divided into folds several times: with one
+        partition of 30 samples, the selection depends on chance.
+        """
+        labels = np.unique(self.y, return_inverse=True)[1]
+        held_out = np.zeros(labels.max() + 1)
+        for seed in range(_MOST_PARTITIONS):
+            folds = folds_of_distinct(self.y, self.groups, seed=seed)
+            for fold in range(folds.max() + 1):
+                rows = np.flatnonzero(folds == fold)
+                if len(rows):
+                    yield rows
+                held_out += np.bincount(labels[rows], minlength=len(held_out))
+                if held_out.min() * len(held_out) >= _ENOUGH:
+                    return
+            if held_out.sum() >= _ENOUGH:
+                return
 
     def distinct_shares(self):
         """The proportion of distinct samples of each class, as a dict by label."""
@@ -57,22 +78,22 @@ class HeldOutSamples:
         shares = np.bincount(labels) / np.bincount(labels, self.weights)
         return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
-    def select_prior(self, total, basis, targets, priors):
-        """Select a target, an element of ``PRIOR_SAMPLES`` and its best temperature.
+    def select_prior(self, total, basis, targets, priors, candidates):
+        """Select a target, a number of prior samples and its best temperature.
 
         Warns if held-out samples are not classified better than by chance. If most of
-        them equal samples of other classes, they are then not used: the element is
+        them equal samples of other classes, they are then not used: the number is
         infinite and the temperature is 1.
 
-        Returns the index of the target, the element, the temperature, and the Brier
-        scores of all elements. If no samples can be held out, the index is 0, the
+        Returns the index of the target, the number, the temperature, and the Brier
+        scores of all candidates. If no samples can be held out, the index is 0, the
         temperature is 1 and the others are None.
 
-        The score of an element is the Brier score of the posteriors of held-out samples
-        at the best temperature. The largest element whose score is within one standard
-        error of the best score, by paired differences, is selected. The Brier score is
-        bounded, so a single sample far from all classes has little influence. Because
-        of the temperature, the score hardly depends on the calibration of the
+        The score of a candidate is the Brier score of the posteriors of held-out
+        samples at the best temperature. The largest candidate whose score is within one
+        standard error of the best score, by paired differences, is selected. The Brier
+        score is bounded, so a single sample far from all classes has little influence.
+        Because of the temperature, the score hardly depends on the calibration of the
         posteriors. The second target is selected if its score is better than that of
         the first one by more than one standard error.
 
@@ -87,6 +108,8 @@ class HeldOutSamples:
             and the intensity with which it was shrunk towards its diagonal.
         priors : array of shape (n_classes,)
             Prior probabilities of the classes.
+        candidates : ndarray
+            Candidates of the number of prior samples in ascending order.
         """
         X, priors = self.X, to_numpy(priors)
         if basis is not None:
@@ -95,45 +118,43 @@ class HeldOutSamples:
         within = _within(total, shares)
         offsets = [(target - (1 - rho) * within, rho) for target, rho in targets]
         total, sample_weights = in_distinct_samples(total, self.y, self.weights)
-        rows, densities, n_rows = [], [[] for _ in targets], 0
-        for fold in range(self.folds.max() + 1):
-            out = np.flatnonzero(self.folds == fold)
-            if n_rows >= _ENOUGH or not len(out):
-                continue
+        rows, densities = [], [[] for _ in targets]
+        for out in self._folds():
             sums = X[out], self.y[out], sample_weights[out]
             training = training_statistics(total, *sums, distinct=True)
             if len(training.classes) < len(total.classes):  # because of rounding
                 continue
-            n_prior = PRIOR_SAMPLES[:, None] * X.shape[1]
+            n_prior = candidates[:, None] * X.shape[1]
             intensities = prior_intensities(n_prior, training.counts)
             within = _within(training, shares)
             for found, (offset, rho) in zip(densities, offsets, strict=True):
                 target = offset + (1 - rho) * within
                 found.append(_log_densities(training, target, intensities, X[out]))
             rows.append(out)
-            n_rows += len(out)
         if not rows:
             return 0, None, 1.0, None
         rows = np.concatenate(rows)
         labels = np.searchsorted(total.classes, self.y[rows])
         weights = (priors / total.counts)[labels] * sample_weights[rows]
-        weights = weights / weights.sum()
+        weights, groups = weights / weights.sum(), self.groups[rows]
         results = []
         for found in map(np.concatenate, densities):
             scores, temperatures = _scores(found, labels, np.log(priors), weights)
             finite = np.nan_to_num(scores, nan=-np.inf).T[::-1]
-            number = len(PRIOR_SAMPLES) - 1 - within_standard_error(finite, weights)
+            rank = within_standard_error(finite, weights, groups=groups)
+            number = len(candidates) - 1 - rank
             results.append((number, temperatures, scores))
         first, second = (scores[:, number] for number, _, scores in results)
         gains = second - first
-        k = int(round(weights @ gains, 6) > round(standard_error(gains, weights), 6))
+        error = standard_error(gains, weights, groups)
+        k = int(round(weights @ gains, 6) > round(error, 6))
         number, temperatures, scores = results[k]
         of_candidates = {
-            "prior_samples": PRIOR_SAMPLES.copy(),
+            "prior_samples": candidates.copy(),
             "brier_score": 1 - weights @ scores,
         }
-        prior, temperature = PRIOR_SAMPLES[number], temperatures[number]
-        chosen, groups = np.concatenate(densities[k])[:, :, number], self.groups[rows]
+        prior, temperature = candidates[number], temperatures[number]
+        chosen = np.concatenate(densities[k])[:, :, number]
         if warn_if_at_chance(chosen, labels, weights, groups):
             in_classes = np.bincount(groups) > 1
             if weights @ in_classes[groups] > 0.5:

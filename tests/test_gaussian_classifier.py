@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -206,11 +206,17 @@ def test_the_selected_prior_and_all_scores_are_stored():
     assert 0 < np.nanmin(scores["brier_score"]) < 1
     for other in (
         model.fit_statistics(ClassStatistics.from_data(X, y)),
-        GaussianClassifier("shared").fit(X, y),
         GaussianClassifier().partial_fit(X, y),
     ):
         assert other.prior_samples_ is other.selection_scores_ is None
         assert other.temperature_ == 1
+    model = GaussianClassifier("shared").fit(X, y)
+    assert model.prior_samples_ == np.inf and (model.shrinkage_ == 1).all()
+    # Fewer samples than features: the Gaussians are overconfident.
+    X, y = load_digits(return_X_y=True)
+    model.fit(X[:60], y[:60])
+    assert model.temperature_ > 1
+    assert log_loss(y[60:], model.predict_proba(X[60:])) < 1
 
 
 def test_partial_fit_keeps_the_selected_prior():

@@ -129,7 +129,7 @@ def first_good_candidate(losses, groups, weights, n_errors=1):
 
     Parameters
     ----------
-    losses : sequence of ndarray of shape (n_samples,)
+    losses : ndarray of shape (n_candidates, n_samples)
         The losses of the held-out samples for each candidate, in order of preference.
     groups, weights : ndarray of shape (n_samples,)
         Encoded groups of the samples, and weights that sum to one.
@@ -140,10 +140,8 @@ def first_good_candidate(losses, groups, weights, n_errors=1):
     -------
     int
     """
-    totals = np.bincount(groups, weights)
-    divisors = np.where(totals > 0, totals, 1)
-    scores = [-np.bincount(groups, weights * each) / divisors for each in losses]
-    return within_standard_error(scores, totals, n_errors, tolerance=PRECISION)
+    scores = -np.asarray(losses)
+    return within_standard_error(scores, weights, n_errors, PRECISION, groups)
 
 
 def predicted_indicators(residuals, codes, weights):
