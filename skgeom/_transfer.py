@@ -9,7 +9,6 @@ from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_normal
 from sklearn.base import ClassifierMixin, TransformerMixin, clone
-from sklearn.covariance import shrunk_covariance
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
@@ -599,17 +598,13 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
                 f"{self.temperature_:.3g} selected"
             )
         means = _class_means(V, y)
-        residuals = V - means[y]
-        within = shrunk_covariance(residuals.T @ residuals / len(V), self.shrinkage_)
-        try:
-            self._factor = np.linalg.cholesky(within)
-        except np.linalg.LinAlgError:
+        self._within = _Within.of(V - means[y])
+        if self._within.is_singular(self.shrinkage_):
             raise ValueError(
                 "The covariance within the classes is singular. Pass more than one "
                 f"matrix of each class, and shrinkage above {self.shrinkage_:g}."
-            ) from None
-        # Whitened coordinates, in which the covariance S is the identity.
-        self._means = np.linalg.solve(self._factor, means.T).T
+            )
+        self._means = self._within.whiten(means, self.shrinkage_)
         self._source = _Source(
             self._means, self.priors_, counts / len(y), self.prior_strength
         )
@@ -704,7 +699,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def means_(self):
         """The class means as SPD matrices, in re-centered coordinates."""
         inverse = np.linalg.inv(self._relevance)
-        weighted = from_upper_triangles(self._means @ self._factor.T)
+        means = self._within.whiten(self._means, self.shrinkage_, power=1)
+        weighted = from_upper_triangles(means)
         logarithms = inverse @ weighted @ inverse
         means = expm((logarithms + logarithms.mT) / 2)
         return from_embedded(means) if self.is_complex_ else means
@@ -840,7 +836,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """The vectors v of re-centered matrices, whitened so that S is the identity."""
         Z = self.recentering_.transform(X, domain=domain)
         vectors = _weighted_vectors(_logarithms(Z), self._relevance)
-        return np.linalg.solve(self._factor, vectors.T).T
+        return self._within.whiten(vectors, self.shrinkage_)
 
 
 def _in_double(X):
@@ -937,14 +933,49 @@ def _held_out_scores(logarithms, y, test, exponent, priors):
     V = _weighted_vectors(logarithms, relevance)
     means = _class_means(V[~test], y[~test])
     residuals = V[~test] - means[y[~test]]
-    eigenvalues, axes = np.linalg.eigh(residuals.T @ residuals / len(residuals))
-    size = eigenvalues.mean()
-    projected, means = V[test] @ axes, means @ axes
+    within = _Within.of(residuals)
     scores = []
     for shrinkage in _SHRINKAGES:
-        scale = np.sqrt((1 - shrinkage) * eigenvalues.clip(0) + shrinkage * size)
-        scores.append(_log_joint(projected / scale, means / scale, priors))
+        whitened = (within.whiten(each, shrinkage) for each in (V[test], means))
+        scores.append(_log_joint(*whitened, priors))
     return np.array(scores)
+
+
+class _Within(NamedTuple):
+    """The covariance within the classes, before shrinkage.
+
+    Its rank is at most the number of samples, which can be much smaller than the number
+    p of its columns.
+    """
+
+    axes: np.ndarray  # (r, p), orthonormal rows that span the residuals
+    variances: np.ndarray  # (r,), in descending order; zero orthogonal to the axes
+
+    @classmethod
+    def of(cls, residuals):
+        _, sizes, axes = np.linalg.svd(residuals, full_matrices=False)
+        return cls(axes, sizes**2 / len(residuals))
+
+    def _shrunk(self, shrinkage):
+        """Variances along the axes, and orthogonal to the axes."""
+        rest = shrinkage * self.variances.sum() / self.axes.shape[1]
+        return (1 - shrinkage) * self.variances + rest, rest
+
+    def is_singular(self, shrinkage):
+        along, rest = self._shrunk(shrinkage)
+        order, n_columns = self.axes.shape
+        least = along[-1] if order == n_columns else rest
+        return least <= n_columns * np.finfo(np.float64).eps * along[0]
+
+    def whiten(self, V, shrinkage, power=-1):
+        """Vectors times the square root of the shrunk covariance to the power.
+
+        The covariance of the result is the identity with the power -1.
+        """
+        along, rest = (each ** (power / 2) for each in self._shrunk(shrinkage))
+        if len(self.axes) == self.axes.shape[1]:
+            rest = 0.0  # without rounding errors orthogonal to the axes
+        return rest * V + ((V @ self.axes.T) * (along - rest)) @ self.axes
 
 
 def _folds(V, y, groups):

@@ -185,10 +185,14 @@ def test_domains_of_one_matrix(moved):
     assert model.predict(X[:1], domain=["new"])[0] in model.classes_
 
 
-@pytest.mark.parametrize("relevance", [0, 0.3])
-def test_without_adaptation_it_is_lda_of_weighted_logarithms(relevance, moved):
-    """Logarithms times R on both sides, and shrunk discriminant analysis of these."""
-    X, y, domain = moved
+@pytest.mark.parametrize("relevance, number", [(0, 600), (0.3, 600), (0.3, 9)])
+def test_without_adaptation_it_is_lda_of_weighted_logarithms(relevance, number, moved):
+    """Logarithms times R on both sides, and shrunk discriminant analysis of these.
+
+    There are ten entries of the logarithms, so the covariance of nine is singular.
+    """
+    X, y, domain = (part[:number] for part in moved)
+    domain = domain if number > 9 else np.zeros(9)
     Z = Recentering().fit_transform(X, domain=domain)
     logarithms = logm_of_pyriemann(Z)
     means = [logarithms[y == c].mean(axis=0) for c in "abc"]
