@@ -7,8 +7,6 @@ and TensorFlow if they are installed.
 
 import numpy as np
 
-from skgeom.utils.linalg import inverse_of_triangle
-
 
 class _Manifold:
     def norm(self, point, tangent_vector):
@@ -279,7 +277,8 @@ class RotationQuotient(Sphere):
             self._factor, self._inverse = metric.roots()
             return
         self._factor = np.linalg.cholesky(metric)
-        self._inverse = inverse_of_triangle(self._factor)
+        # Rounding errors above the diagonal are removed.
+        self._inverse = np.tril(np.linalg.inv(self._factor))
 
     def aligned(self, filters, like):
         """The rotated filters that are closest to the filters ``like``.

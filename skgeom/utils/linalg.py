@@ -35,22 +35,6 @@ def signs(rows):
     return np.where(rows[np.arange(len(rows)), last] < 0, -1.0, 1.0)
 
 
-def inverse_of_triangle(lower):
-    """The inverse of a lower triangular matrix, mostly by products of its blocks.
-
-    NumPy's general inverse of a large matrix takes four times as long. The threads of
-    SciPy's BLAS compete with NumPy's threads, so SciPy's triangular inverse takes
-    longer than NumPy's (benchmarks/bench_sqfa.py).
-    """
-    if len(lower) <= 64:
-        return np.tril(np.linalg.inv(lower))  # rounding errors above the diagonal
-    k, inverse = len(lower) // 2, np.zeros_like(lower)
-    inverse[:k, :k] = first = inverse_of_triangle(lower[:k, :k])
-    inverse[k:, k:] = second = inverse_of_triangle(lower[k:, k:])
-    inverse[k:, :k] = -second @ (lower[k:, :k] @ first)
-    return inverse
-
-
 def whitening_basis(matrix):
     """Basis B (columns) of the range of a semidefinite matrix, B' matrix B = I.
 
