@@ -71,16 +71,15 @@ def row_keys(X):
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
-    memory = np.empty((2, min(X.shape[0], ROWS_PER_BLOCK), X.shape[1]))
     for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
         block = X[batch, ...]
         if issparse(block):
             block = block.tocsr(copy=True)
             block.sum_duplicates()
             # All bits of zero are zero.
-            block.data = _bits(block.data, np.empty((2, block.nnz)))
+            block.data = _bits(block.data)
         else:
-            block = _bits(to_numpy(block), memory[:, : block.shape[0]])
+            block = _bits(to_numpy(block))
         keys[batch] = block @ factors
     keys ^= keys >> np.uint64(29)
     return keys * factors[0]
@@ -94,13 +93,11 @@ def groups_of_equal(X):
     return groups
 
 
-def _bits(values, memory):
-    """The bits of numbers, in the first of the two arrays in memory."""
+def _bits(values):
+    """The bits of numbers in double precision, as integers."""
     # Adding zero removes the sign of negative zeros.
-    np.add(values, 0.0, out=memory[0])
-    bits, high = memory.view(np.uint64)
-    np.right_shift(bits, np.uint64(32), out=high)
-    bits ^= high  # the low half of small integers is zero
+    bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)
+    bits ^= bits >> np.uint64(32)  # the low half of small integers is zero
     return bits
 
 
