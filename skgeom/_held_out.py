@@ -284,8 +284,11 @@ def _statistics_and_some(number, X, y, sample_weight):
 
 
 def _merge(parts):
+    """The statistics and the selected samples of several parts."""
     statistics, samples = zip(*parts, strict=True)
-    return ClassStatistics.merge(statistics), _sampled(samples)
+    some = [part for part in samples if part is not None]
+    some = _smallest(*map(np.concatenate, zip(*some, strict=True))) if some else None
+    return ClassStatistics.merge(statistics), some
 
 
 def _some_of_block(X, y, sample_weight):
@@ -295,14 +298,6 @@ def _some_of_block(X, y, sample_weight):
     X, y, weights = checked_samples(X, y, sample_weight, some=False)
     weights = np.ones(len(y)) if weights is None else weights
     return _smallest(row_keys(X), X, y, weights) if len(y) else None
-
-
-def _sampled(parts):
-    """The selected rows of several parts."""
-    parts = [part for part in parts if part is not None]
-    if not parts:
-        return None
-    return _smallest(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _smallest(keys, X, y, weights):
