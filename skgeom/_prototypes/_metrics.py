@@ -126,13 +126,6 @@ class Metric(ABC):
         d^2(Z_i, W_l)`. If d is a geodesic distance, minus half of the gradient is the
         logarithm map of :math:`Z_i` at :math:`W_l`. Positive coefficients attract the
         prototype, and negative coefficients repel it.
-
-        Returns
-        -------
-        prototypes : ndarray
-        factors : object
-            Factors of the new prototypes for ``pairs(Z, prototypes, factors)``, or
-            None.
         """
 
     def first_rate(self, size, squared_distance):
@@ -160,7 +153,7 @@ class VectorPairs:
 
     curvature = 2.0  # second derivative of a squared distance along a unit vector
 
-    def __init__(self, Z, prototypes, factors=None):
+    def __init__(self, Z, prototypes):
         self._Z, self._prototypes = Z, prototypes
         self.squared_distances = euclidean_squared_distances(Z, prototypes)
 
@@ -237,7 +230,7 @@ class VectorMetric(Metric):
         return Z  # k-means does not depend on the origin
 
     def step(self, prototypes, pairs, coefficients):
-        return prototypes - pairs.gradient(coefficients) / 2, None
+        return prototypes - pairs.gradient(coefficients) / 2
 
     def first_rate(self, size, squared_distance):
         return squared_distance / 10
@@ -417,8 +410,8 @@ class EuclideanSPDMetric(VectorMetric):
         return from_upper_triangles(Z)
 
     def step(self, prototypes, pairs, coefficients):
-        moved, _ = super().step(prototypes, pairs, coefficients)
-        return self.encode(raise_eigenvalues(self.decode(moved), self.floor)), None
+        moved = super().step(prototypes, pairs, coefficients)
+        return self.encode(raise_eigenvalues(self.decode(moved), self.floor))
 
 
 def raise_eigenvalues(matrices, floor):
@@ -539,8 +532,6 @@ class MatrixPairs(ABC):
     ----------
     Z, prototypes : ndarray
         Samples (n, k, k) and prototypes (M, k, k).
-    factors : tuple of ndarray, default=None
-        The factors F (M, k, k) and their inverses; None computes Cholesky factors.
 
     Attributes
     ----------
@@ -551,11 +542,9 @@ class MatrixPairs(ABC):
 
     curvature = 2.0
 
-    def __init__(self, Z, prototypes, factors=None):
-        if factors is None:
-            lower = cholesky_factors(prototypes)
-            factors = lower, namespace(Z).linalg.inv(lower)
-        self.Z, (self.factors, self.inverses) = Z, factors
+    def __init__(self, Z, prototypes):
+        self.Z, self.factors = Z, cholesky_factors(prototypes)
+        self.inverses = namespace(Z).linalg.inv(self.factors)
 
     @property
     @abstractmethod
@@ -582,15 +571,14 @@ class MatrixPairs(ABC):
         return self.factors @ from_upper_triangles(coordinates) @ self.factors.mT
 
     def exponential(self, exponents, vectors):
-        """New prototypes at the ends of geodesics, their factors and the inverses.
+        """New prototypes at the ends of geodesics.
 
         ``exponents`` (M, k) and ``vectors`` (M, k, k) are the eigenvalues and
         eigenvectors of the whitened tangent vectors.
         """
         growth = namespace(exponents).exp(exponents / 2)
         factors = (self.factors @ vectors) * growth[:, None, :]
-        inverses = (vectors.mT @ self.inverses) / growth[:, :, None]
-        return factors @ factors.mT, (factors, inverses)
+        return factors @ factors.mT
 
     def jvp(self, coordinates):
         """Derivatives of the squared distances along tangent vectors, (n, M).
@@ -623,8 +611,8 @@ class AffineInvariantPairs(MatrixPairs):
         eigenvectors (M, n, k, k).
     """
 
-    def __init__(self, Z, prototypes, factors=None, at_least=None):
-        super().__init__(Z, prototypes, factors)
+    def __init__(self, Z, prototypes, at_least=None):
+        super().__init__(Z, prototypes)
         if at_least is None:
             self.spectra = log_spectra(Z, self.inverses[:, None, ...])
             self.squared_distances = sum_of(self.spectra[0] ** 2, axis=-1).T
@@ -712,8 +700,8 @@ class LogDetPairs(MatrixPairs):
 
     curvature = 0.25  # an eighth of the curvature of the affine-invariant distance
 
-    def __init__(self, Z, prototypes, factors=None):
-        super().__init__(Z, prototypes, factors)
+    def __init__(self, Z, prototypes):
+        super().__init__(Z, prototypes)
         inverses = inverse_factors(prototypes[:, None, ...] + Z)
         self._inverses_of_sums = upper_triangles(inverses.mT @ inverses)  # (M, n, p)
         self.squared_distances = _divergences(Z, prototypes, -_log_dets(inverses))

@@ -624,14 +624,13 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
         order = np.arange(training.Z.shape[0])
         if shuffle is not None:
             order = shuffle.permutation(order)
-        # The factors are recomputed in each epoch: rounding errors would accumulate.
-        total, factors = 0.0, None
+        total = 0.0
         try:
             with linear_algebra():
                 for batch in gen_batches(len(order), batch_size):
                     rows = like(order[batch], training.y)
                     Z = take(training.Z, rows)
-                    pairs = training.metric.pairs(Z, prototypes, factors)
+                    pairs = training.metric.pairs(Z, prototypes)
                     weights = take(training.weights, rows)
                     values, derivatives, _ = loss(
                         pairs.squared_distances, take(training.y, rows), scale
@@ -639,8 +638,7 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
                     total += float(weights @ values)
                     # The gradient of a squared distance is -2 times the logarithm.
                     coefficients = bounded(2 * rate * weights[:, None] * derivatives)
-                    step = training.metric.step
-                    prototypes, factors = step(prototypes, pairs, coefficients)
+                    prototypes = training.metric.step(prototypes, pairs, coefficients)
         except np.linalg.LinAlgError:
             raise ValueError(SINGULAR) from None
         losses.append(total)
