@@ -58,7 +58,7 @@ def label_text(label):
     return f"{label:g}" if isinstance(label, (float, np.floating)) else str(label)
 
 
-def sparse_labels(labels, most=11):
-    """Positions and texts of at most ``most`` evenly spaced class labels."""
-    positions = range(0, len(labels), -(-len(labels) // most))
+def sparse_labels(labels):
+    """Positions and texts of at most 11 evenly spaced class labels."""
+    positions = range(0, len(labels), -(-len(labels) // 11))
     return list(positions), [label_text(labels[k]) for k in positions]
