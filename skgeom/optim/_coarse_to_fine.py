@@ -21,7 +21,7 @@ from operator import attrgetter
 import numpy as np
 
 from skgeom.optim._batches import minimize_in_batches
-from skgeom.optim._manifolds import CONSTRAINTS, filter_manifold
+from skgeom.optim._manifolds import CONSTRAINTS, Stiefel, filter_manifold
 from skgeom.optim._minimize import StartError, minimize
 
 # Tolerance of the optimization from each start before the best start is selected. With
@@ -141,6 +141,15 @@ def maximize_coarse_to_fine(
     within_stages = "orthonormal" if span_only else constraint
     manifold = filter_manifold(within_stages, coarse_metric, rank, n_filters)
     nearest = CONSTRAINTS[constraint].nearest if span_only else manifold.nearest
+    is_quotient = metric is not None or within_stages == "orthonormal"
+
+    def finished(filters):
+        # Otherwise, rounding would determine the rotation of filters, and which of the
+        # starts that reach the same span is the best one.
+        if is_quotient and objective.rotation_invariant:
+            filters = filters @ Stiefel.nearest(filters.T @ (basis @ starts[0]))
+        return nearest(filters)
+
     options = {
         "optimizer": optimizer,
         "max_iter": max_iter,
@@ -168,7 +177,7 @@ def maximize_coarse_to_fine(
         tolerable = tol if ends_complete else max(tol, 5 * _STAGE_TOL)
         if gain <= tolerable * (len(subset) / len(subsets[number - 1]) - 1):
             break
-    run = replace(run, point=nearest(basis @ run.point))
+    run = replace(run, point=finished(basis @ run.point))
     if not in_basis:
         part = objective if subset is None else objective.subset(subset)
         manifold = filter_manifold(constraint, metric, *run.point.shape)
@@ -183,7 +192,7 @@ def maximize_coarse_to_fine(
                 "covariances are nearly singular, or their values differ by too many "
                 "powers of ten. Increase regularization, or scale the features."
             ) from None
-        run = replace(run, point=nearest(run.point))
+        run = replace(run, point=finished(run.point))
     if not part.complete:
         run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
     return run, values
@@ -283,7 +292,7 @@ def _ascend(
         run = minimize_in_batches(cost, n_samples, manifold, point, *batches, **limits)
     else:
         run = minimize(cost, manifold, point, optimizer=optimizer, tol=tol, **limits)
-    filters = manifold.aligned(manifold.filters_of(run.point), start)
+    filters = manifold.filters_of(run.point)
     if before is None:
         return replace(run, point=filters)
     return replace(

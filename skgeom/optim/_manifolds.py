@@ -39,9 +39,6 @@ class Submanifold(_Manifold):
     def filters_of(self, point):
         return point
 
-    def aligned(self, filters, like):
-        return filters
-
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         return self.projection(point, euclidean_gradient)
 
@@ -279,13 +276,6 @@ class RotationQuotient(Sphere):
         self._factor = np.linalg.cholesky(metric)
         # Rounding errors above the diagonal are removed.
         self._inverse = np.tril(np.linalg.inv(self._factor))
-
-    def aligned(self, filters, like):
-        """The rotated filters that are closest to the filters ``like``.
-
-        Without this alignment, the rotation would depend on rounding errors.
-        """
-        return filters @ Stiefel.nearest(filters.T @ like)
 
     def point_of(self, filters):
         """The point G of given filters; their common scale is removed."""

@@ -353,3 +353,13 @@ def test_repeated_filters_are_optimized_again_orthonormal(estimator):
         filters = estimator.set_params(random_state=0).fit(X, y).components_
         assert np.linalg.svd(filters, compute_uv=False)[-1] > 0.01
         assert_allclose(np.linalg.norm(filters, axis=1), 1)
+
+
+def test_rotation_of_filters_does_not_depend_on_the_order_of_samples():
+    """All orthonormal bases have the same objective."""
+    X, y = (values[::10] for values in load_iris(return_X_y=True))
+    expected = SQFA(4).fit(X, y).components_
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(y))
+        found = SQFA(4).fit(X[order], y[order]).components_
+        assert_allclose(np.abs(found), np.abs(expected), atol=1e-6)
