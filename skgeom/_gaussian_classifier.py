@@ -172,6 +172,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     on the order of the samples, or on a common factor of all sample weights. The
     weights of a class must add up to more than one.
 
+    If several samples belong together, such as recordings of one subject, they are in
+    different folds. The selected q is then too small, and the posteriors are
+    overconfident: average these samples, or use ``covariance="shared"``.
+
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
     coordinates in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps
