@@ -109,24 +109,6 @@ def test_precomputed_kernel_of_the_fit():
 
 @ignores_warnings
 @each_filter
-def test_filters_tell_how_far_apart_classes_are(number):
-    model = fit_of(number)
-    assert type(model.objective_) is float
-    statistics = skgeom.ClassStatistics.from_data(model.transform(X), y)
-    assert_allclose(model.statistics_.means, statistics.means)
-    distances = model.class_distances()
-    assert distances.shape == (3, 3)
-    assert_array_equal(distances, distances.T)
-    if not isinstance(model, skgeom.AMAGauss):
-        i, j = np.triu_indices(3, 1)
-        power = 2 if model.squared else 1
-        weights = np.array([(model.class_weight or {}).get(k, 1.0) for k in range(3)])
-        mean = np.average(distances[i, j] ** power, weights=weights[i] * weights[j])
-        assert model.objective_ == pytest.approx(mean, rel=1e-6)
-
-
-@ignores_warnings
-@each_filter
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_inverse_transform_is_a_projection(number, dtype):
     model = fit_of(number)

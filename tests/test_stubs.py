@@ -36,11 +36,3 @@ def test_mypy_accepts_what_users_write_and_finds_misspellings(tmp_path):
     script = str(ROOT / "tests" / "user_script.py")
     printed, _, status = api.run([config, *options, script])
     assert status == 0, printed
-
-
-def test_names_in_constraints_replace_strings():
-    assert make_stubs.annotation("str or callable", {"a"}) == (
-        "Literal['a'] | Callable[..., Any]"
-    )
-    # ArrayLike includes str.
-    assert make_stubs.annotation('"a" or array-like') == "Literal['a'] | _Array"

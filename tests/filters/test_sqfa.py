@@ -76,17 +76,6 @@ def test_two_dimensional_comparison_with_lda():
         np.testing.assert_allclose(sqfa.components_, [[0.8735, 0.4869]], atol=1e-3)
 
 
-def test_more_components_than_lda_has():
-    """Two classes of equal mean: no linear discriminant, but several features."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((2000, 6))
-    y = np.repeat([0, 1], 1000)
-    X[y == 0, :3] *= 4
-    sqfa = SQFA(3, random_state=0).fit(X, y)
-    assert energy(sqfa.components_, [0, 1, 2]) > 0.98
-    assert np.linalg.matrix_rank(sqfa.components_, tol=0.1) == 3
-
-
 def test_given_filters_at_the_optimum_stay(iris):
     settings = {"regularization": 0.05, "random_state": 0}
     first = SQFA(2, tol=1e-10, **settings).fit(*iris)

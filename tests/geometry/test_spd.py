@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose
-from pyriemann.geometry.tangentspace import unupper, upper
 
 from skgeom.geometry import expm, generalized_eigenvalues, invsqrtm, logm, sqrtm, whiten
-from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 
 EPS = np.finfo(float).eps
 
@@ -69,18 +67,3 @@ def test_generalized_eigenvalues_agree_with_scipy(stack, make_symmetric):
     tolerance = 50 * condition * EPS * np.abs(expected).max()
     assert_allclose(eigenvalues, expected, rtol=0, atol=tolerance)
     assert (np.diff(eigenvalues) >= 0).all()
-
-
-@pytest.mark.parametrize("lead", [(), (4,), (2, 3)])
-@pytest.mark.parametrize("n", [1, 2, 5, 22])
-def test_upper_triangles(n, lead, make_symmetric):
-    matrices = make_symmetric(lead, n)
-    vectors = upper_triangles(matrices)
-    assert vectors.shape == (*lead, n * (n + 1) // 2)
-    assert_allclose(vectors, upper(matrices), rtol=1e-15)
-    norms = np.linalg.norm(matrices, axis=(-2, -1))
-    assert_allclose(np.linalg.norm(vectors, axis=-1), norms, rtol=1e-14)
-    again = from_upper_triangles(vectors)
-    assert_allclose(again, matrices, rtol=1e-15)
-    assert_allclose(again, unupper(vectors), rtol=1e-15)
-    assert np.array_equal(again, again.mT)

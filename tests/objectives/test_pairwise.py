@@ -118,17 +118,6 @@ def test_coinciding_classes_leave_the_gradient_to_the_others(squared, make_probl
     assert_close_gradients(gradient, expected)
 
 
-def test_classes_of_one_sample_need_regularization(make_problem):
-    means, covariances, filters = make_problem()
-    covariances[1:] = 0
-    value, gradient = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)(filters)
-    expected = reference_value(filters, means, covariances, 0.5, False)
-    assert_allclose(value, expected, rtol=1e-10)
-    assert np.isfinite(gradient).all()
-    with pytest.raises(np.linalg.LinAlgError):
-        MeanPairwiseDistance(means, covariances, 0.0, FISHER_RAO)(filters)
-
-
 @pytest.mark.parametrize("name", DISTANCES)
 @pytest.mark.parametrize("classes", [[2], [0, 1, 2, 3]])
 def test_indefinite_covariance_is_refused(classes, name, make_problem):
@@ -139,22 +128,7 @@ def test_indefinite_covariance_is_refused(classes, name, make_problem):
         objective(filters)
 
 
-# Whatever the distance
-
-
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("name", ALL)
-def test_distance_of_identical_classes_is_zero(name, squared, make_problem):
-    means, covariances, filters = make_problem(n_classes=3)
-    means[:], covariances[:] = means[0], covariances[0]
-    objective = MeanPairwiseDistance(means, covariances, 0.5, ALL[name], squared)
-    value, gradient = objective(filters)
-    # A square is zero to rounding, eps, and a root to the root of that.
-    assert 0 <= value < 1e-7
-    assert np.isfinite(gradient).all()
-
-
-# Projections and fixed filters
+# Projections and fixed filters, whatever the distance
 
 
 @pytest.mark.parametrize("squared", [False, True])

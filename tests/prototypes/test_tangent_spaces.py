@@ -47,14 +47,6 @@ def metric(request):
     return request.param
 
 
-@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
-def test_distances_are_those_of_pyriemanns_tangent_vectors(spd, estimator):
-    X, y = spd
-    model = estimator(metric="tangent").fit(X, y)
-    samples, prototypes = pyriemann_vectors(X, model.prototypes_)
-    assert_allclose(model.transform(X), cdist(samples, prototypes), rtol=1e-6)
-
-
 @pytest.mark.parametrize("per_class", [2, 5, 40])  # fewer than dimensions, and more
 def test_mahalanobis_distances_are_those_of_scikit_learn(make_signals, per_class):
     X, y = make_signals(per_class=per_class)
