@@ -28,7 +28,7 @@ def main():
         {},
         {"PRIOR_SAMPLES": np.array([0, 1, 10, INFINITY])},
         {"PRIOR_SAMPLES": np.append(np.append(0, np.geomspace(0.1, 30, 11)), INFINITY)},
-        *({"_TEMPERATURES": values} for values in ((1,), (1, 2, 4, 8, 16, 32))),
+        *({"_TEMPERATURES": values} for values in ((1, 4, 16), (1, 2, 4, 8, 16))),
         *({"_ENOUGH": number} for number in (100, 10_000)),
     ):
         start = time.process_time()

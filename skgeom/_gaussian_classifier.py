@@ -117,9 +117,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         samples; None without held-out samples.
     temperature_ : float
         The log densities are divided by this temperature before the logarithms of the
-        priors are added: 1, or 4 or 16 if the Gaussians are too confident on held-out
-        samples (see the notes). 1 without held-out samples. :meth:`score_samples` does
-        not use it.
+        priors are added: 1, or 4, 16 or 64 if the Gaussians are overconfident on
+        held-out samples (see the notes). 1 without held-out samples.
+        :meth:`score_samples` does not use it.
     selection_scores_ : dict of ndarrays or None
         ``"prior_samples"`` and ``"brier_score"`` of each candidate for q. The Brier
         score is the mean over samples of the squared errors of the posteriors, summed
@@ -155,22 +155,22 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     The intensity :math:`\lambda` is the closed-form intensity for correlation matrices
     [2]_. :meth:`fit` selects q from 0, 0.3, 1, 3, 10 and infinity; q is infinite for
-    ``covariance="shared"``. It holds out five folds, or fewer folds if these
-    contain 500 samples and 500 / c samples of each of c classes. With less than 500
-    samples, it does the same with up to five partitions into folds. The largest q is
-    selected whose Brier score is within one standard error of the best score. Before
-    the Brier score is computed, the log densities are divided by a temperature of 1, 4
-    or 16, whichever leads to the best score; that of the selected q is
-    ``temperature_``. The same is done with :math:`\lambda = 1`, which
-    is selected if its score is better by more than one standard error, as for signals
-    and images whose classes vary in different directions: W then has large variances
-    where the class itself hardly varies. If held-out samples are not classified better
-    than by chance, and most of them equal samples of other classes, as for a single
-    category, q is infinite and the temperature is 1. If there are more than 10,000
-    samples, the held-out samples are taken from a subset of 10,000 samples, which
-    depends on the values of X. The result does not depend on the units of the features,
-    on the order of the samples, or on a common factor of all sample weights. The
-    weights of a class must add up to more than one.
+    ``covariance="shared"``. It holds out five folds, or fewer folds if these contain
+    500 samples and 500 / c samples of each of c classes. With less than 500 samples, it
+    does the same with up to five partitions into folds. The largest q is selected whose
+    Brier score is within one standard error of the best score. Before the Brier score
+    is computed, the log densities are divided by a temperature of 1, 4, 16 or 64,
+    whichever leads to the best score; that of the selected q is ``temperature_``. The
+    same is done with :math:`\lambda = 1`, which is selected if its score is better by
+    more than one standard error, as for signals and images whose classes vary in
+    different directions: W then has large variances where the class itself hardly
+    varies. If held-out samples are not classified better than by chance, and most of
+    them equal samples of other classes, as for a single category, q is infinite and the
+    temperature is 1. If there are more than 10,000 samples, the held-out samples are
+    taken from a subset of 10,000 samples, which depends on the values of X. The result
+    does not depend on the units of the features, on the order of the samples and, if
+    the values of a feature differ, of the features, or on a common factor of all sample
+    weights. The weights of a class must add up to more than one.
 
     If several samples belong together, such as recordings of one subject, they are in
     different folds. The selected q is then too small, and the posteriors are

@@ -25,7 +25,7 @@ from skgeom.utils.validation import weighted_samples
 # values of these constants.
 PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
 _ENOUGH, _MOST_PARTITIONS = 500, 5
-_TEMPERATURES = (1, 4, 16)
+_TEMPERATURES = (1, 4, 16, 64)
 # A relative variance below this constant times the number of features is a rounding
 # error.
 ROUNDING = np.finfo(np.float64).resolution
