@@ -111,7 +111,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         The intensity :math:`\lambda` with which the pooled covariance is shrunk towards
         its diagonal; 1 if :meth:`fit` selected the diagonal.
     shrinkage_selection_ : {"held-out", "closed-form", "none"}
-        Method that selected ``shrinkage_``.
+        Method that selected ``shrinkage_``; "none" for ``covariance="shared"``.
     prior_samples_ : float or None
         The number q of prior samples per feature that :meth:`fit` selected on held-out
         samples; None without held-out samples.
@@ -155,11 +155,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     The intensity :math:`\lambda` is the closed-form intensity for correlation matrices
     [2]_. :meth:`fit` selects q from 0, 0.3, 1, 3, 10 and infinity; q is infinite for
-    ``covariance="shared"``. It holds out five folds, or fewer folds if these contain
-    500 samples and 500 / c samples of each of c classes. With less than 500 samples, it
-    does the same with up to five partitions into folds. The largest q is selected whose
-    Brier score is within one standard error of the best score. Before the Brier score
-    is computed, the log densities are divided by a temperature of 1, 4, 16 or 64,
+    ``covariance="shared"``. It holds out one of five folds after another until 500
+    samples, and 500 / c samples of each of c classes, are held out. Fewer than 500
+    samples are divided into five folds up to five times. The largest q is selected
+    whose Brier score is within one standard error of the best score. Before the Brier
+    score is computed, the log densities are divided by a temperature of 1, 4, 16 or 64,
     whichever leads to the best score; that of the selected q is ``temperature_``. The
     same is done with :math:`\lambda = 1`, which is selected if its score is better by
     more than one standard error, as for signals and images whose classes vary in
@@ -167,10 +167,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     varies. If held-out samples are not classified better than by chance, and most of
     them equal samples of other classes, as for a single category, q is infinite and the
     temperature is 1. If there are more than 10,000 samples, the held-out samples are
-    taken from a subset of 10,000 samples, which depends on the values of X. The result
-    does not depend on the units of the features, on the order of the samples and, if
-    the values of a feature differ, of the features, or on a common factor of all sample
-    weights. The weights of a class must add up to more than one.
+    taken from a subset of 10,000 samples, which depends on the values of X. With at
+    most 10,000 samples, the result does not depend on the units of the features or,
+    except for ties, on the order of the features. It never depends on the order of the
+    samples or on a common factor of all sample weights. The weights of a class must add
+    up to more than one.
 
     If several samples belong together, such as recordings of one subject, they are in
     different folds. The selected q is then too small, and the posteriors are

@@ -373,7 +373,7 @@ def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
     classes by more than two standard errors. ``scores`` contains the scores of the
     classes, of shape (n_samples, n_classes). Only samples of different groups are
     independent; equal samples are in the same group, even if their labels differ.
-    ``remedy`` is appended to the message.
+    ``remedy`` names further remedies.
     Returns whether there was a warning.
     """
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
@@ -386,7 +386,7 @@ def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
             f"{error:.3f}), and that of guesses is {chance:.3f}. Scale or select "
-            f"features, use more samples, or use a different classifier.{remedy}",
+            f"features, use more samples{remedy}, or use a different classifier.",
             UserWarning,
         )
     return is_at_chance
@@ -411,7 +411,8 @@ def fit_temperature(scores, codes, weights):
 
     The temperature T minimizes the weighted log-loss of ``softmax(scores / T)``. T is
     larger than this minimizer if the expected number of errors, according to the
-    probabilities, would be smaller than ``_LEAST_ERRORS``.
+    probabilities, would be smaller than ``_LEAST_ERRORS`` and than half of the expected
+    number of errors of guesses.
 
     Parameters
     ----------
@@ -432,6 +433,7 @@ def fit_temperature(scores, codes, weights):
         return 1.0
     scores = scores / scale
     own = scores[np.arange(len(codes)), codes]
+    least_errors = min(_LEAST_ERRORS, len(codes) * (1 - 1 / scores.shape[1]) / 2)
 
     def slope(log_inverse):
         p = softmax(np.exp(log_inverse) * scores, axis=1)
@@ -439,7 +441,7 @@ def fit_temperature(scores, codes, weights):
 
     def missing_errors(log_inverse):
         p = softmax(np.exp(log_inverse) * scores, axis=1)
-        return _LEAST_ERRORS - len(codes) * (weights @ (1 - p.max(axis=1)))
+        return least_errors - len(codes) * (weights @ (1 - p.max(axis=1)))
 
     # Both functions increase with the inverse temperature. For scores of magnitude one,
     # the logarithm of the inverse temperature is within these limits.

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.spatial.distance import cdist
 
 from skgeom._held_out import (
     distinct_rows,
@@ -54,7 +55,7 @@ class HeldOutSamples:
     def _folds(self):
         """The rows of each fold, until ``_ENOUGH`` samples are held out.
 
-        Folds of large data end early, if also the rarest class has its share of the
+        Folds of large data end early, once the rarest class also has its share of the
         held-out samples. Few samples are divided into folds several times: with one
         partition of 30 samples, the selection depends on chance.
         """
@@ -62,12 +63,13 @@ class HeldOutSamples:
         held_out = np.zeros(labels.max() + 1)
         for seed in range(_MOST_PARTITIONS):
             folds = folds_of_distinct(self.y, self.groups, seed=seed)
+            classes = np.unique(labels[folds >= 0])
             for fold in range(folds.max() + 1):
                 rows = np.flatnonzero(folds == fold)
                 if len(rows):
                     yield rows
                 held_out += np.bincount(labels[rows], minlength=len(held_out))
-                if held_out.min() * len(held_out) >= _ENOUGH:
+                if held_out[classes].min() * len(classes) >= _ENOUGH:
                     return
             if held_out.sum() >= _ENOUGH:
                 return
@@ -257,6 +259,9 @@ def _log_densities(training, pooled, intensities, X):
     """
     W = whitener(pooled)
     X, means = X @ W, training.means @ W
+    if (intensities == 1).all():  # all covariances are the identity
+        squares = cdist(X, means, "sqeuclidean")
+        return np.repeat(-squares[:, :, None] / 2, len(intensities), axis=2)
     covariances = W.T @ maximum_likelihood(training) @ W
     densities = np.empty((len(X), len(means), len(intensities)))
     for k, covariance in enumerate(covariances):

@@ -442,9 +442,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     temperature_ : float
         The class scores are divided by this temperature, which minimizes the log-loss
         of the held-out matrices of ``shrinkage="auto"``, without adaptation and
-        weighted by the priors. It does not change the predicted classes. If ``fit``
-        has only one domain, probabilities for other domains are overconfident. 1 if
-        ``shrinkage`` is a number, or if fewer than two folds can be held out.
+        weighted by the priors; it is larger if less than two errors would be expected.
+        It does not change the predicted classes. If ``fit`` has only one domain,
+        probabilities for other domains are overconfident. 1 if ``shrinkage`` is a
+        number, or if fewer than two folds can be held out.
     recentering_ : Recentering
         The fitted transformer, with the means of the domains.
     is_complex_ : bool
@@ -953,8 +954,13 @@ class _Within(NamedTuple):
 
     @classmethod
     def of(cls, residuals):
+        n_samples, n_columns = residuals.shape
+        if n_samples > n_columns:
+            covariance = residuals.T @ residuals / n_samples
+            variances, axes = np.linalg.eigh(covariance)
+            return cls(axes[:, ::-1].T, variances[::-1].clip(0))
         _, sizes, axes = np.linalg.svd(residuals, full_matrices=False)
-        return cls(axes, sizes**2 / len(residuals))
+        return cls(axes, sizes**2 / n_samples)
 
     def _shrunk(self, shrinkage):
         """Variances along the axes, and orthogonal to the axes."""
@@ -968,13 +974,14 @@ class _Within(NamedTuple):
         return least <= n_columns * np.finfo(np.float64).eps * along[0]
 
     def whiten(self, V, shrinkage, power=-1):
-        """Vectors times the square root of the shrunk covariance to the power.
+        """V times the shrunk covariance to the power ``power / 2``.
 
         The covariance of the result is the identity with the power -1.
         """
-        along, rest = (each ** (power / 2) for each in self._shrunk(shrinkage))
-        if len(self.axes) == self.axes.shape[1]:
-            rest = 0.0  # without rounding errors orthogonal to the axes
+        along, rest = self._shrunk(shrinkage)
+        along = along ** (power / 2)
+        complete = len(self.axes) == self.axes.shape[1]
+        rest = 0.0 if complete else rest ** (power / 2)
         return rest * V + ((V @ self.axes.T) * (along - rest)) @ self.axes
 
 

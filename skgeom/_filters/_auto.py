@@ -381,7 +381,7 @@ def warn_if_not_separated(selection):
             UserWarning,
         )
         return
-    remedy = " Or increase n_components or decrease regularization."
+    remedy = ", increase n_components, decrease regularization"
     if not warn_if_at_chance(*selection.held_out, remedy):
         values, first = np.unique(selection.scores["regularization"], return_index=True)
         if len(values) > 1 and selection.regularization == values[-1]:
@@ -391,7 +391,7 @@ def warn_if_not_separated(selection):
 
 
 def warn_if_unscaled_filters(total, space, estimator):
-    """Warn if one feature has nearly the whole variance of all features."""
+    """Warn if few features have nearly the whole variance of all features."""
     variances = total.diagonal()
     if type(space) is not FeatureSpace:
         variances = np.square(space.lift(_root(total).T)).sum(axis=1)

@@ -243,16 +243,15 @@ def calibrate(components, held_out, samples, shares, means, priors):
     denominator of c can be negative if the classes hardly differ, because without a
     sample, the mean of its class moves away from this sample.
 
-    The scores are those of LDA,
-    :math:`s_k = z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k`. The temperature T minimizes
-    the log-loss of the held-out samples with the posteriors
-    :math:`\text{softmax}(s / T)`. The weight v of the priors is the variance of the
-    held-out components within the classes, in the directions of the decision means, but
-    at most 1, because a larger variance is due to overfitting, for which T accounts. T
-    divides the logarithms of the priors as well, so a rare class could be predicted too
-    often. Therefore v is doubled, up to seven times, as long as the log-loss decreases,
-    and the smallest value is used whose log-loss is within two standard errors, or 1 %,
-    of the best one.
+    The scores are those of LDA, :math:`s_k = z^\top m_k - \|m_k\|^2 / 2 + v \log
+    \pi_k`. The temperature T minimizes the log-loss of the held-out samples with the
+    posteriors :math:`\text{softmax}(s / T)`, with at least two expected errors. The
+    weight v of the priors is the variance of the held-out components within the
+    classes, in the directions of the decision means, but at most 1, because a larger
+    variance is due to overfitting, for which T accounts. T divides the logarithms of
+    the priors as well, so a rare class could be predicted too often. Therefore v is
+    doubled, up to seven times, as long as the log-loss decreases, and the smallest
+    value is used whose log-loss is within two standard errors, or 1 %, of the best one.
 
     Parameters
     ----------

@@ -673,7 +673,7 @@ _WEIGHTS = np.logspace(-1, -4, 10)
 # accuracy of six prototypes on ETH-80 is 0.8 percentage points lower
 # (`bench_constants.py`).
 _STANDARD_ERRORS = 1.5
-_REMEDY = " Or increase n_prototypes, or change class_weight."
+_REMEDY = ", increase n_prototypes, change class_weight"
 # Largest number of samples for the selection of representability, which bounds its time
 # for large data, see `bench_growth.py`.
 _MOST_SAMPLES = 1_000

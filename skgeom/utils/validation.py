@@ -711,13 +711,15 @@ def warn_user(message, category):
 def warn_if_unscaled(variances, consequence, estimator):
     """Warn, with a consequence, if few features have nearly the whole variance.
 
-    Few features are one feature, or at most a tenth of the features that vary.
+    Few features are one feature, or at most a tenth of the features that vary by more
+    than rounding errors.
     """
-    n_varying = np.count_nonzero(variances)
-    largest = np.argsort(-variances, kind="stable")[: -(-n_varying // 10)]
-    with np.errstate(invalid="ignore"):  # infinite variances
+    rounding = np.finfo(float).eps * variances.max()
+    n_few = max(np.count_nonzero(variances > rounding) // 10, 1)
+    largest = np.argsort(-variances, kind="stable")[:n_few]
+    with np.errstate(invalid="ignore"):  # infinite variances, or zeros only
         shares = np.cumsum(variances[largest]) / variances.sum()
-    if n_varying > 1 and shares[-1] > LARGEST_SHARE:
+    if np.count_nonzero(variances) > 1 and shares[-1] > LARGEST_SHARE:
         n_leading = int(np.argmax(shares > LARGEST_SHARE)) + 1
         names = getattr(estimator, "feature_names_in_", range(len(variances)))
         listed = ", ".join(repr(names[k]) for k in largest[: min(n_leading, 5)])
@@ -727,9 +729,9 @@ def warn_if_unscaled(variances, consequence, estimator):
             listed += " (counted from 0)"
         warn_user(
             f"{100 * shares[n_leading - 1]:.1f} % of the variance of all features is "
-            f"in {n_leading} of {n_varying} features: {listed}. {consequence} If the "
-            "features have different units, divide them by their standard deviations, "
-            "as StandardScaler does.",
+            f"in {n_leading} of {len(variances)} features: {listed}. {consequence} If "
+            "the features have different units, divide them by their standard "
+            "deviations, as StandardScaler does.",
             UserWarning,
         )
 

@@ -377,6 +377,7 @@ def test_few_samples(counts):
     assert np.isfinite(kda.predict_proba(X)).all()
     if min(counts) > 1:
         assert kda.score(X, y) == 1
+        assert (kda.predict_proba(X).max(axis=1) > 1.2 / len(counts)).all()
 
 
 def test_rare_classes():
