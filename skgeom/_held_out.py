@@ -317,7 +317,9 @@ def class_shares(labels, weights, power=0):
     return shares / max(shares.sum(), np.finfo(float).tiny)
 
 
-def within_standard_error(scores, weights, n_errors=1, tolerance=0, groups=None):
+def within_standard_error(
+    scores, weights, n_errors=1, tolerance=0, groups=None, negligible=0
+):
     """The first candidate whose loss is within ``n_errors`` standard errors.
 
     The best candidate has the largest mean score. The loss of a candidate is the mean,
@@ -338,6 +340,8 @@ def within_standard_error(scores, weights, n_errors=1, tolerance=0, groups=None)
         A loss of up to this fraction of the best mean score is also allowed.
     groups : ndarray of shape (n_samples,), default=None
         As for :func:`standard_error`.
+    negligible : float, default=0
+        A loss of up to this number is also allowed.
 
     Returns
     -------
@@ -346,7 +350,9 @@ def within_standard_error(scores, weights, n_errors=1, tolerance=0, groups=None)
     """
     means = [round(float(weights @ score), 6) for score in scores]
     best = scores[int(np.argmax(means))]
-    allowed = tolerance * abs(max(means)) if tolerance else 0  # the mean may be -inf
+    allowed = negligible
+    if tolerance:  # the mean may be -inf
+        allowed = max(allowed, tolerance * abs(max(means)))
     for number in np.flatnonzero(np.isfinite(means)):
         losses = best - scores[number]
         loss, error = float(weights @ losses), standard_error(losses, weights, groups)

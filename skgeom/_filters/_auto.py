@@ -2,9 +2,9 @@
 
 The score of a candidate, a pair of shrinkage and sigma^2, is the mean log posterior of
 held-out samples. The most regularized candidate whose score is within one standard
-error of the best score is selected. First sigma^2 is selected at a medium shrinkage,
-then the shrinkage. Each of the two selections ends when the score of a candidate is
-below the best score so far by more than one standard error.
+error, or a negligible difference, of the best score is selected. First sigma^2 is
+selected at a medium shrinkage, then the shrinkage. Each of the two selections ends when
+the score of a candidate is below the best score so far by more.
 """
 
 from dataclasses import dataclass
@@ -334,7 +334,8 @@ def select(
             current_progress().step("selection", message, name="candidate")
             if np.isfinite([scores[best], score]).all():
                 losses = posteriors[best] - posteriors[candidate]
-                if shares @ losses > standard_error(losses, shares):
+                error = max(standard_error(losses, shares), _negligible(shares))
+                if shares @ losses > error:
                     return
             best = max(best, candidate, key=scores.get)
 
@@ -478,7 +479,17 @@ def _most_regularized(candidates, posteriors, shares):
     """The most regularized candidate within one standard error of the best one."""
     candidates = [candidate for candidate in candidates if candidate in posteriors]
     scores = [posteriors[candidate] for candidate in candidates]
-    return candidates[within_standard_error(scores, shares)]
+    negligible = _negligible(shares)
+    return candidates[within_standard_error(scores, shares, negligible=negligible)]
+
+
+def _negligible(shares):
+    """A difference of mean log posteriors that is no evidence.
+
+    The likelihood ratio of all held-out samples is then at most e. If all samples are
+    correctly classified with probabilities near one, standard errors are smaller.
+    """
+    return float(shares @ shares)
 
 
 def _shrinkages(folds):
