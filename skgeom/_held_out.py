@@ -168,8 +168,8 @@ def folds_of_distinct(y, groups, n_folds=5, seed=0):
 def _positions(X):
     """A number for each row that does not depend on the order or units of features.
 
-    It is a sum over features, divided by their ranges. The number is rounded, so that
-    rounding errors do not decide the order of rows.
+    Each feature is scaled to values from 0 to 1. The number is the sum of the cubes of
+    these values, rounded so that rounding errors do not decide the order of rows.
     """
     positions = np.zeros(len(X))
     for feature in X.T:
@@ -367,9 +367,9 @@ def standard_error(values, weights, groups=None):
     If groups are given, only values of different groups are independent.
     """
     parts = weights * (values - weights @ values)
-    return float(
-        np.linalg.norm(parts if groups is None else np.bincount(groups, parts))
-    )
+    if groups is not None:
+        parts = np.bincount(groups, parts)
+    return float(np.linalg.norm(parts))
 
 
 def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
@@ -391,7 +391,7 @@ def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
         warn_user(
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
-            f"{error:.3f}), and that of guesses is {chance:.3f}. Scale or select "
+            f"{error:.3f}), compared with {chance:.3f} of guesses. Scale or select "
             f"features, use more samples{remedy}, or use a different classifier.",
             UserWarning,
         )

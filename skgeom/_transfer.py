@@ -605,7 +605,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
                 "The covariance within the classes is singular. Pass more than one "
                 f"matrix of each class, and shrinkage above {self.shrinkage_:g}."
             )
-        self._means = self._within.whiten(means, self.shrinkage_)
+        self._means = self._within.multiply(means, self.shrinkage_, -0.5)
         self._source = _Source(
             self._means, self.priors_, counts / len(y), self.prior_strength
         )
@@ -700,7 +700,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def means_(self):
         """The class means as SPD matrices, in re-centered coordinates."""
         inverse = np.linalg.inv(self._relevance)
-        means = self._within.whiten(self._means, self.shrinkage_, power=1)
+        means = self._within.multiply(self._means, self.shrinkage_, 0.5)
         weighted = from_upper_triangles(means)
         logarithms = inverse @ weighted @ inverse
         means = expm((logarithms + logarithms.mT) / 2)
@@ -837,7 +837,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """The vectors v of re-centered matrices, whitened so that S is the identity."""
         Z = self.recentering_.transform(X, domain=domain)
         vectors = _weighted_vectors(_logarithms(Z), self._relevance)
-        return self._within.whiten(vectors, self.shrinkage_)
+        return self._within.multiply(vectors, self.shrinkage_, -0.5)
 
 
 def _in_double(X):
@@ -937,7 +937,7 @@ def _held_out_scores(logarithms, y, test, exponent, priors):
     within = _Within.of(residuals)
     scores = []
     for shrinkage in _SHRINKAGES:
-        whitened = (within.whiten(each, shrinkage) for each in (V[test], means))
+        whitened = (within.multiply(each, shrinkage, -0.5) for each in (V[test], means))
         scores.append(_log_joint(*whitened, priors))
     return np.array(scores)
 
@@ -973,15 +973,12 @@ class _Within(NamedTuple):
         least = along[-1] if order == n_columns else rest
         return least <= n_columns * np.finfo(np.float64).eps * along[0]
 
-    def whiten(self, V, shrinkage, power=-1):
-        """V times the shrunk covariance to the power ``power / 2``.
-
-        The covariance of the result is the identity with the power -1.
-        """
+    def multiply(self, V, shrinkage, power):
+        """V times a power of the shrunk covariance; -0.5 whitens vectors."""
         along, rest = self._shrunk(shrinkage)
-        along = along ** (power / 2)
+        along = along**power
         complete = len(self.axes) == self.axes.shape[1]
-        rest = 0.0 if complete else rest ** (power / 2)
+        rest = 0.0 if complete else rest**power
         return rest * V + ((V @ self.axes.T) * (along - rest)) @ self.axes
 
 

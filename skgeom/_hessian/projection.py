@@ -250,8 +250,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         UserWarning
             If all probabilities are zero or one up to rounding, so that a few samples
             determine the Hessian, if the classifier cannot be trained with
-            ``class_weight``, or if one feature or a tenth of the features
-            have, or one sample causes, more than 99 % of the variance of all features.
+            ``class_weight``, if one feature or a tenth of the features have more than
+            99 % of the variance of all features, or if one sample causes it.
         """
         X, codes = self._validate(X, y)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]

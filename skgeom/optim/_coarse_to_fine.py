@@ -141,15 +141,6 @@ def maximize_coarse_to_fine(
     within_stages = "orthonormal" if span_only else constraint
     manifold = filter_manifold(within_stages, coarse_metric, rank, n_filters)
     nearest = CONSTRAINTS[constraint].nearest if span_only else manifold.nearest
-    is_quotient = metric is not None or within_stages == "orthonormal"
-
-    def finished(filters):
-        # Otherwise, rounding would determine the rotation of filters, and which of the
-        # starts that reach the same span is the best one.
-        if is_quotient and objective.rotation_invariant:
-            filters = filters @ Stiefel.nearest(filters.T @ (basis @ starts[0]))
-        return nearest(filters)
-
     options = {
         "optimizer": optimizer,
         "max_iter": max_iter,
@@ -177,7 +168,7 @@ def maximize_coarse_to_fine(
         tolerable = tol if ends_complete else max(tol, 5 * _STAGE_TOL)
         if gain <= tolerable * (len(subset) / len(subsets[number - 1]) - 1):
             break
-    run = replace(run, point=finished(basis @ run.point))
+    run = replace(run, point=basis @ run.point)
     if not in_basis:
         part = objective if subset is None else objective.subset(subset)
         manifold = filter_manifold(constraint, metric, *run.point.shape)
@@ -192,7 +183,13 @@ def maximize_coarse_to_fine(
                 "covariances are nearly singular, or their values differ by too many "
                 "powers of ten. Increase regularization, or scale the features."
             ) from None
-        run = replace(run, point=finished(run.point))
+    is_quotient = metric is not None or within_stages == "orthonormal"
+    if is_quotient and objective.rotation_invariant:
+        # Otherwise, rounding would determine the rotation of the filters, and which of
+        # the starts that reach the same span is the best one.
+        rotation = Stiefel.nearest(run.point.T @ (basis @ starts[0]))
+        run = replace(run, point=run.point @ rotation)
+    run = replace(run, point=nearest(run.point))
     if not part.complete:
         run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
     return run, values
