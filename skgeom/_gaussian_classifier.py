@@ -50,6 +50,7 @@ from skgeom.utils.validation import (
     check_array,
     check_priors,
     check_two_classes,
+    checked_groups,
     labelled_samples,
     union_of_classes,
 )
@@ -173,9 +174,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     samples or on a common factor of all sample weights. The weights of a class must add
     up to more than one.
 
-    If several samples belong together, such as recordings of one subject, they are in
-    different folds. The selected q is then too small, and the posteriors are
-    overconfident: average these samples, or use ``covariance="shared"``.
+    If samples are not independent, such as several recordings of one subject, pass
+    ``groups`` to :meth:`fit`. Otherwise, the selected q is too small, and the
+    posteriors are overconfident.
 
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
@@ -259,7 +260,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     @estimator_method
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Fit the Gaussians to labeled samples.
 
         Parameters
@@ -271,6 +272,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; a weight of 2 counts a sample twice. The weights
             of each class must add up to more than 1 if its samples differ.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of samples that are not independent, such as the recordings
+            of one subject. The samples of a group are held out together. None if all
+            samples are independent. X must be in memory.
 
         Returns
         -------
@@ -280,7 +285,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the data are malformed, if there is only one class, if no feature varies
+            If the data or ``groups`` are malformed, if there is only one class or
+            group, if ``groups`` is given and X is a Dask array, if no feature varies
             and ``regularization`` is not positive, or if a class covariance is singular
             and neither ``regularization`` nor shrinkage makes it regular.
 
@@ -291,12 +297,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             held-out samples are not classified better than by chance.
         """
         X, y = labelled_samples(self, X, y)
+        groups = checked_groups(groups, y, sample_weight, X)
         estimator = self.covariance_estimator
         selects = self.regularization == "auto" and estimator is None
         if selects and is_dask(X):
             statistics, sample = statistics_and_sample(X, y, sample_weight)
         else:
-            sample = X, y, sample_weight
+            sample = X, y, sample_weight, groups
             statistics = ClassStatistics.from_data(
                 X, y, estimator, sample_weight=sample_weight
             )

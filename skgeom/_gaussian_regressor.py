@@ -179,7 +179,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         if self.prior_samples == "auto":
             warn_if_outlier(*given)
             self.prior_samples_ = self._select_prior(X, y, weights, labels)
-        rows, _ = distinct_rows(np.column_stack([X, y]), labels)
+        rows, _, _ = distinct_rows(np.column_stack([X, y]), labels)
         n_distinct, sums = np.bincount(labels[rows]), np.bincount(labels, weights)
         shares = sums / sums.sum()
         # The unbiased covariance of a level needs a sum of weights above one.

@@ -37,12 +37,13 @@ _ROUNDING = 1e-9
 _LEAST_ERRORS = 2.0
 
 
-def sample_rows(X, y, sample_weight=None):
+def sample_rows(X, y, sample_weight=None, groups=None):
     """Rows for a selection of parameters, at most ``MOST_SAMPLES``, with weights.
 
     If X has more rows, equal rows of a class become one row with the sum of their
     weights. The values of a row determine whether it is selected, so the result does
-    not depend on the order of the rows or on the division into blocks.
+    not depend on the order of the rows or on the division into blocks. If indices of
+    groups are given, whole groups are selected, at least one.
 
     Returns
     -------
@@ -52,7 +53,15 @@ def sample_rows(X, y, sample_weight=None):
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     if X.shape[0] <= MOST_SAMPLES:
         return np.arange(X.shape[0]), weights
-    return _select_rows(row_keys(X), y, weights)
+    keys = row_keys(X)
+    if groups is None:
+        return _select_rows(keys, y, weights)
+    least, sizes = np.full(groups.max() + 1, keys.max()), np.bincount(groups)
+    np.minimum.at(least, groups, keys)
+    order = np.argsort(least)
+    n_groups = max(np.searchsorted(np.cumsum(sizes[order]), MOST_SAMPLES, "right"), 1)
+    rows = np.flatnonzero(np.isin(groups, order[:n_groups]))
+    return rows, weights[rows]
 
 
 def _select_rows(keys, y, weights):
@@ -137,29 +146,41 @@ def held_out_folds(X, y, n_folds=5, groups=None):
     return folds
 
 
-def distinct_rows(X, y, sample_weight=None):
-    """Rows of distinct samples, sorted as in ``held_out_folds``, and their weights.
+def distinct_rows(X, y, sample_weight=None, groups=None):
+    """Rows of distinct samples, sorted by label, their weights and their groups.
 
-    The weight of a distinct sample is the sum of the weights of all equal samples.
+    The weight of a distinct sample is the sum of the weights of all equal samples. If
+    indices of groups are given, only samples of the same group are merged. Otherwise,
+    equal samples form a group, and the rows of a class are sorted as in
+    ``held_out_folds``.
     """
-    order, is_first = _sort(X, y)
+    labels = np.unique(y, return_inverse=True)[1]
+    if groups is not None:
+        labels = labels * (groups.max() + 1) + groups
+    order, is_first = _sort(X, labels)
     weights = np.ones(len(y)) if sample_weight is None else sample_weight[order]
-    return order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
+    rows, weights = order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
+    groups = groups_of_equal(X[rows]) if groups is None else groups[rows]
+    return rows, weights, groups
 
 
 def folds_of_distinct(y, groups, n_folds=5, seed=0):
-    """The folds of distinct sorted samples, given their labels and their groups.
+    """The folds of distinct samples, sorted by label, given labels and groups.
 
-    Equal samples of different classes are held out together, or not at all. Otherwise,
-    they would be assigned to the other classes, in which they remain.
+    The samples of a group, such as equal samples of different classes, are held out
+    together, or not at all. Otherwise, equal samples would be assigned to the other
+    classes, in which they remain.
     """
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
-    runs = np.tile(np.arange(n_folds), (-(-counts.max() // n_folds), 1))
+    runs = np.tile(np.arange(n_folds), (-(-len(y) // n_folds), 1))
     dealt = np.random.default_rng(seed).permuted(runs, axis=1).ravel()
     folds = dealt[np.arange(len(y)) - np.repeat(starts, counts)]
-    in_classes = np.bincount(groups) > 1
-    ranks = np.cumsum(in_classes) - 1
-    folds = np.where(in_classes[groups], ranks[groups] % n_folds, folds)
+    _, first, groups, sizes = np.unique(
+        groups, return_index=True, return_inverse=True, return_counts=True
+    )
+    several = sizes > 1
+    ranks = np.where(several, first, len(y)).argsort().argsort()
+    folds = np.where(several[groups], dealt[ranks[groups]], folds)
     first, last = (f.reduceat(folds, starts) for f in (np.minimum, np.maximum))
     is_kept = np.repeat(first == last, counts)
     return np.where((np.bincount(groups, is_kept) > 0)[groups], -1, folds)

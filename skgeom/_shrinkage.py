@@ -7,7 +7,6 @@ from scipy.spatial.distance import cdist
 from skgeom._held_out import (
     distinct_rows,
     folds_of_distinct,
-    groups_of_equal,
     in_distinct_samples,
     sample_rows,
     standard_error,
@@ -41,16 +40,19 @@ class HeldOutSamples:
     ----------
     X, y, sample_weight : array of shape (n_samples, n_features), ndarray, ndarray
         Validated samples, their labels, and their weights or None.
+    groups : ndarray of int or None
+        Indices of the groups of samples of positive weight.
     """
 
-    def __init__(self, X, y, sample_weight=None):
+    def __init__(self, X, y, sample_weight=None, groups=None):
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        rows, weights = sample_rows(X, y, sample_weight)
-        X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
-        distinct, self.weights = distinct_rows(X, y[rows], weights)
-        self.X, self.y = X[distinct], y[rows][distinct]
-        self.groups = groups_of_equal(self.X)
+        rows, weights = sample_rows(X, y, sample_weight, groups)
+        self._may_be_equal = groups is None  # the samples of a group
+        groups = None if groups is None else groups[rows]
+        X, y = to_numpy(take(X, rows)).astype(np.float64, copy=False), y[rows]
+        distinct, self.weights, self.groups = distinct_rows(X, y, weights, groups)
+        self.X, self.y = X[distinct], y[distinct]
 
     def _folds(self):
         """The rows of each fold, until ``_ENOUGH`` samples are held out.
@@ -157,7 +159,8 @@ class HeldOutSamples:
         }
         prior, temperature = candidates[number], temperatures[number]
         chosen = np.concatenate(densities[k])[:, :, number]
-        if warn_if_at_chance(chosen, labels, weights, groups):
+        is_at_chance = warn_if_at_chance(chosen, labels, weights, groups)
+        if is_at_chance and self._may_be_equal:
             in_classes = np.bincount(groups) > 1
             if weights @ in_classes[groups] > 0.5:
                 prior, temperature = np.inf, 1.0

@@ -5,9 +5,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
-from skgeom import GMLVQ, RSLVQ, SQFA, ClassStatistics, GaussianClassifier, _held_out
+from skgeom import (
+    GMLVQ,
+    RSLVQ,
+    SQFA,
+    AMAGauss,
+    ClassStatistics,
+    GaussianClassifier,
+    _held_out,
+)
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._held_out import held_out_folds, in_distinct_samples, training_statistics
 from skgeom.utils.linalg import fold_order
@@ -143,6 +152,44 @@ def test_part_of_discrete_samples_has_all_their_values(monkeypatch, rng):
     assert weights.sum() == 500
     for row, weight in zip(rows, weights, strict=True):
         assert weight == ((X[row] == X).all(axis=1) & (y == y[row])).sum()
+
+
+@pytest.mark.parametrize("model", [GaussianClassifier(), SQFA(2), AMAGauss(2), RSLVQ()])
+def test_groups_are_held_out_together(model):
+    """The recordings of a subject are no evidence for each other."""
+    rng = np.random.default_rng(0)
+    means, subjects = 0.45 * rng.normal(size=(3, 20)), np.repeat(np.arange(60), 8)
+    y, y_test = subjects % 3, np.arange(900) % 3
+    X = (means[subjects[::8] % 3] + rng.normal(size=(60, 20)))[subjects]
+    X += 0.15 * rng.normal(size=X.shape)
+    X_test = means[y_test] + rng.normal(size=(900, 20))
+    if hasattr(model, "random_state"):
+        model.set_params(random_state=0)
+    probabilities, order = [], rng.permutation(len(y))
+    names = np.array([f"subject {subject:02}" for subject in subjects])
+    for rows, groups in ((order, None), (order, names[order]), (slice(None), subjects)):
+        found = clone(model).fit(X[rows], y[rows], groups=groups)
+        if not hasattr(found, "predict"):
+            head = LinearDiscriminantAnalysis().fit(found.transform(X), y)
+            found = make_pipeline(found, head)
+        probabilities.append(found.predict_proba(X_test))
+    losses = [log_loss(y_test, each) for each in probabilities]
+    assert losses[1] < losses[0] - 0.3
+    assert_allclose(probabilities[1], probabilities[2], rtol=0, atol=1e-6)
+    with pytest.raises(ValueError, match="groups contains only one group"):
+        model.fit(X, y, groups=np.zeros(len(y)))
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="groups are used for samples in memory only"):
+        model.fit(da.from_array(X), da.from_array(y), groups=subjects)
+
+
+def test_whole_groups_of_large_data(monkeypatch, rng):
+    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 60)
+    X, y, groups = rng.normal(size=(500, 3)), np.arange(500) % 3, np.arange(500) // 7
+    rows, _ = _held_out.sample_rows(X, y, None, groups)
+    assert 53 < len(rows) <= 60
+    assert np.isin(groups, groups[rows]).sum() == len(rows)
+    assert len(_held_out.sample_rows(X, y, None, groups // 36)[0]) in (248, 252)
 
 
 def test_turns_count_the_samples_before_in_the_class():

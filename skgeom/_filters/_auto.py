@@ -22,7 +22,6 @@ from skgeom._held_out import (
     class_shares,
     distinct_rows,
     folds_of_distinct,
-    groups_of_equal,
     in_distinct_samples,
     remaining_weights,
     standard_error,
@@ -136,9 +135,8 @@ class Fold:
     """Held-out samples, and class statistics of the remaining samples.
 
     Both have the coordinates of a subspace. ``shares`` are the weights of the held-out
-    samples in the mean over all folds. Equal samples of all folds are in the same of
-    the ``groups``. ``noise`` is the covariance that is added to the covariances of the
-    classes.
+    samples in the mean over all folds. Samples of different ``groups`` are independent.
+    ``noise`` is the covariance that is added to the covariances of the classes.
     """
 
     training: ClassStatistics
@@ -150,7 +148,16 @@ class Fold:
 
 
 def folds_of_samples(
-    statistics, X, y, sample_weight, points, n_components, whiten, estimator, noise
+    statistics,
+    X,
+    y,
+    sample_weight,
+    groups,
+    points,
+    n_components,
+    whiten,
+    estimator,
+    noise,
 ):
     """The folds of some samples, the class sizes, and the candidates of sigma^2.
 
@@ -164,6 +171,8 @@ def folds_of_samples(
         Statistics of all data.
     X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
         Samples of positive weight, their labels, and their weights or None.
+    groups : ndarray of int, shape (n,), or None
+        Indices of groups of samples that are held out together.
     points : array of shape (n, n_coordinates)
         The same samples in the coordinates of the statistics.
     n_components : int
@@ -177,9 +186,8 @@ def folds_of_samples(
     """
     X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)
-    rows, weights = distinct_rows(X, labels, sample_weight)
+    rows, weights, groups = distinct_rows(X, labels, sample_weight, groups)
     y, labels, points = y[rows], labels[rows], take(points, rows)
-    groups = groups_of_equal(X[rows])
     numbers = folds_of_distinct(y, groups)
     if estimator is None:
         statistics, weights = in_distinct_samples(statistics, y, weights)
@@ -307,6 +315,7 @@ def select(
     shrinkages = _shrinkages(folds) if shrinks else [None]
     labels = np.concatenate([fold.labels for fold in folds])
     shares = np.concatenate([fold.shares for fold in folds])
+    groups = np.concatenate([fold.groups for fold in folds])
     of_classes, posteriors, scores, filters = {}, {}, {}, {}
 
     def follow(path, best, starts=None):
@@ -334,19 +343,19 @@ def select(
             current_progress().step("selection", message, name="candidate")
             if np.isfinite([scores[best], score]).all():
                 losses = posteriors[best] - posteriors[candidate]
-                error = max(standard_error(losses, shares), _negligible(shares))
-                if shares @ losses > error:
+                error = standard_error(losses, shares, groups)
+                if shares @ losses > max(error, _negligible(shares)):
                     return
             best = max(best, candidate, key=scores.get)
 
     middle = (len(shrinkages) - 1) // 2
     path = [(shrinkages[middle], float(sigma2)) for sigma2 in regularizations]
     follow(reversed(path), path[-1])
-    chosen = _most_regularized(path, posteriors, shares)
+    chosen = _most_regularized(path, posteriors, shares, groups)
     path = [(shrinkage, chosen[1]) for shrinkage in shrinkages]
     follow(path[:middle][::-1], chosen, filters[chosen])
     follow(path[middle + 1 :], chosen, filters[chosen])
-    chosen = _most_regularized(path, posteriors, shares)
+    chosen = _most_regularized(path, posteriors, shares, groups)
     intensities = None
     if shrinks:
         n_dimensions = folds[0].held_out.shape[1]
@@ -358,7 +367,6 @@ def select(
         "regularization": tried[:, 1],
         "mean_log_posterior": np.array(list(scores.values())),
     }
-    groups = np.concatenate([fold.groups for fold in folds])
     held_out = of_classes[chosen], labels, shares, groups
     rule = "held-out log posterior"
     return Selection(*chosen, rule, results, intensities, held_out)
@@ -475,12 +483,12 @@ def _log_posteriors(statistics, sigma2, filters, fold):
     return (joint - logsumexp(joint, axis=0)).T
 
 
-def _most_regularized(candidates, posteriors, shares):
+def _most_regularized(candidates, posteriors, shares, groups):
     """The most regularized candidate within one standard error of the best one."""
     candidates = [candidate for candidate in candidates if candidate in posteriors]
     scores = [posteriors[candidate] for candidate in candidates]
-    negligible = _negligible(shares)
-    return candidates[within_standard_error(scores, shares, negligible=negligible)]
+    options = {"groups": groups, "negligible": _negligible(shares)}
+    return candidates[within_standard_error(scores, shares, **options)]
 
 
 def _negligible(shares):

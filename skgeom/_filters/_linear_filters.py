@@ -58,6 +58,7 @@ from skgeom.utils.validation import (
     check_semidefinite,
     check_symmetric,
     check_two_classes,
+    checked_groups,
     labelled_samples,
     warn_user,
     weighted_samples,
@@ -77,8 +78,8 @@ class TrainingData:
     y : ndarray of shape (n_samples,) or None
         The labels.
     for_selection : tuple
-        Samples for an automatic selection: features, labels, weights, and coordinates
-        in ``space``. Empty without an automatic selection.
+        Samples for an automatic selection: features, labels, weights, groups, and
+        coordinates in ``space``. Empty without an automatic selection.
     """
 
     statistics: ClassStatistics
@@ -287,16 +288,17 @@ class BaseFilters(
 
     # Validation and estimation
 
-    def _training_data(self, X, y, sample_weight=None):
+    def _training_data(self, X, y, sample_weight=None, groups=None):
         """Validate the data, and compute the statistics of the classes."""
         estimator = self._class_estimator
         is_auto = "auto" in (self.covariance_estimator, self._sigma2)
         X, y = labelled_samples(self, X, y, accept_sparse="csr")
+        groups = checked_groups(groups, y, sample_weight, X)
         if is_dask(X):
             samples = ()
             if is_auto and estimator is None:
                 statistics, rows = statistics_and_sample(X, y, sample_weight)
-                samples = *rows, rows[0]
+                samples = *rows, None, rows[0]
             else:
                 statistics = ClassStatistics.from_data(
                     X, y, estimator, sample_weight=sample_weight
@@ -312,8 +314,10 @@ class BaseFilters(
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
         samples = ()
         if is_auto:
-            rows, weights = sample_rows(X, y, sample_weight)
-            samples = take(X, rows), y[rows], weights, take(space.samples, rows)
+            rows, weights = sample_rows(X, y, sample_weight, groups)
+            groups = None if groups is None else groups[rows]
+            points = take(space.samples, rows)
+            samples = take(X, rows), y[rows], weights, groups, points
         return TrainingData(statistics, space, y, samples)
 
     def _set_sizes(self, classes, argument="y"):

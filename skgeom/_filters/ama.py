@@ -206,7 +206,7 @@ class AMAGauss(BaseFilters):
         self.verbose = verbose
 
     @estimator_method
-    def fit(self, X, y):
+    def fit(self, X, y, groups=None):
         """Learn the filters from samples.
 
         Parameters
@@ -221,6 +221,10 @@ class AMAGauss(BaseFilters):
             otherwise.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of samples that are not independent, such as the recordings
+            of one subject. The samples of a group are held out together. None if all
+            samples are independent. X must be in memory.
 
         Returns
         -------
@@ -230,11 +234,11 @@ class AMAGauss(BaseFilters):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is only one class, if ``n_components``
-            exceeds the number of features, if ``init`` or ``priors`` has a wrong shape
-            or value, if a class covariance is singular and ``regularization`` is 0, if
-            X is a Dask array and ``batch_size`` is given, or if the objective is
-            infinite or NaN.
+            If X, y or ``groups`` is malformed, if there is only one class or group, if
+            ``n_components`` exceeds the number of features, if ``init`` or ``priors``
+            has a wrong shape or value, if a class covariance is singular and
+            ``regularization`` is 0, if X is a Dask array and ``batch_size`` or
+            ``groups`` is given, or if the objective is infinite or NaN.
 
         Warns
         -----
@@ -253,7 +257,7 @@ class AMAGauss(BaseFilters):
                 "For Dask input, each block is one batch. Rechunk X to this number of "
                 f"rows, and set batch_size=None instead of {self.batch_size}."
             )
-        data = self._training_data(X, y)
+        data = self._training_data(X, y, groups=groups)
         space = data.space
         current_progress().start(space.X, data.y)
         selection = self._select(data.statistics, *self._folds(data))

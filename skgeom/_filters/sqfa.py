@@ -291,7 +291,7 @@ class SQFA(BaseFilters):
         self.verbose = verbose
 
     @estimator_method
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the filters from samples.
 
         Parameters
@@ -307,6 +307,10 @@ class SQFA(BaseFilters):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; a weight of 2 counts a sample twice. The weights of
             each class must add up to more than 1 if its samples differ.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of samples that are not independent, such as the recordings
+            of one subject. The samples of a group are held out together. None if all
+            samples are independent. X must be in memory.
 
         Returns
         -------
@@ -316,11 +320,12 @@ class SQFA(BaseFilters):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is only one class, if ``n_components``
-            exceeds the number of features, if ``init`` has a wrong shape, if
-            ``regularization`` is 0 and a class covariance is singular (except for the
-            distances listed at ``regularization``), or if the objective is infinite or
-            NaN at all initializations.
+            If X, y or ``groups`` is malformed, if there is only one class or group, if
+            ``n_components`` exceeds the number of features, if ``init`` has a wrong
+            shape, if ``regularization`` is 0 and a class covariance is singular (except
+            for the distances listed at ``regularization``), if ``groups`` is given and
+            X is a Dask array, or if the objective is infinite or NaN at all
+            initializations.
 
         Warns
         -----
@@ -335,7 +340,7 @@ class SQFA(BaseFilters):
             features, or if one feature or a tenth of the features have more than 99 %
             of it and ``regularization`` is "auto".
         """
-        data = self._training_data(X, y, sample_weight)
+        data = self._training_data(X, y, sample_weight, groups)
         current_progress().start(data.space.X, data.y)
         selection = self._select(data.statistics, *self._folds(data))
         statistics = self._shrunk_with_noise(data.statistics, selection, data.space)

@@ -95,8 +95,8 @@ def distinct_rows(summary, codes, weights, groups=None):
         Summary of all samples.
     codes, weights : ndarray of shape (n_samples,)
         Encoded labels and weights.
-    groups : ndarray of shape (n_samples,) or None
-        Groups of samples. With None, each set of equal samples is one group.
+    groups : ndarray of int, shape (n_samples,), or None
+        Indices of groups. With None, each set of equal samples is one group.
 
     Returns
     -------
@@ -107,10 +107,7 @@ def distinct_rows(summary, codes, weights, groups=None):
     """
     _, first, copies = np.unique(summary.keys, return_index=True, return_inverse=True)
     positions = summary.positions[first][copies]  # equal in spite of rounding
-    if groups is None:
-        groups = copies
-    else:
-        _, groups = np.unique(groups, return_inverse=True)
+    groups = copies if groups is None else groups
     keys = codes, positions, copies, groups
     used = np.flatnonzero(weights)
     order = used[np.lexsort([key[used] for key in keys[::-1]])]

@@ -6,12 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils import (
-    assert_all_finite,
-    check_consistent_length,
-    check_random_state,
-    column_or_1d,
-)
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -79,7 +74,6 @@ from skgeom.utils.estimator import (
     BaseEstimator,
     current_progress,
     estimator_method,
-    naming,
     positive,
     validate_data,
 )
@@ -88,6 +82,7 @@ from skgeom.utils.validation import (
     check_priors,
     check_sample_weight,
     check_two_classes,
+    checked_groups,
     checked_labels,
     class_factors,
     require_memory,
@@ -546,8 +541,7 @@ class KernelDiscriminantAnalysis(
         The held-out samples are last, as the method ``complement`` of a kernel system
         with a Cholesky factor requires.
         """
-        if groups is not None:
-            groups = _check_groups(groups, codes)
+        groups = checked_groups(groups, codes)
         largest = float(sample_weight.max()) or 1.0
         rows, relative, groups = distinct_rows(
             summary, codes, sample_weight / largest, groups
@@ -939,19 +933,3 @@ def _comparable_samples(part):
     columns = part.codes, part.groups, part.weights, part.class_weights
     whole = shares_of_classes(*columns) == 1
     return np.bincount(part.groups, whole)[part.groups] == 0
-
-
-def _check_groups(groups, codes):
-    """Validated group labels, as an array."""
-    groups = np.asarray(on_cpu(groups.compute() if is_dask(groups) else groups))
-    with naming("groups"):
-        groups = column_or_1d(groups)
-        assert_all_finite(groups, input_name="groups")
-        check_consistent_length(codes, groups)
-        n_groups = len(np.unique(groups))
-    if n_groups < 2:
-        raise ValueError(
-            "groups contains only one group, so no training samples remain if it is "
-            "held out. Use at least two groups, or groups=None."
-        )
-    return groups

@@ -62,6 +62,7 @@ from skgeom.utils.validation import (
     check_spd_samples,
     check_symmetric,
     check_two_classes,
+    checked_groups,
     checked_labels,
     cholesky,
     class_factors,
@@ -342,7 +343,7 @@ class PrototypeClassifier(
     _parameter_constraints = shared_constraints
 
     @estimator_method
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the prototypes.
 
         Parameters
@@ -355,6 +356,10 @@ class PrototypeClassifier(
             Class labels of the samples. At least two classes are required.
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights of the samples. A weight of 2 counts a sample twice.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of samples that are not independent, such as the recordings
+            of one subject. The samples of a group are held out together when parameters
+            are selected. None if all samples are independent. X must be in memory.
 
         Returns
         -------
@@ -366,8 +371,9 @@ class PrototypeClassifier(
         ValueError
             If a matrix is not symmetric to within 1e-6 of its largest entry, or not
             positive definite (the message names the matrix), if an array is malformed
-            or not finite, if there is only one class, if a class has fewer samples than
-            prototypes and ``init`` is "kmeans", or if parameters are incompatible.
+            or not finite, if there is only one class or group, if a class has fewer
+            samples than prototypes and ``init`` is "kmeans", if ``groups`` is given and
+            X is a Dask array, or if parameters are incompatible.
 
         Warns
         -----
@@ -381,10 +387,12 @@ class PrototypeClassifier(
             if a parameter is selected on held-out samples, and their predictions are
             not significantly better than chance.
         """
+        groups = checked_groups(groups, y, sample_weight, X)
         if is_dask(X) and self.solver == "sgd":
             return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
+        training = replace(training, groups=groups)
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
@@ -642,7 +650,7 @@ class PrototypeClassifier(
         self.prototypes_ = from_embedded(prototypes) if is_complex else prototypes
         self.loss_curve_, self.n_iter_ = result.losses, result.n_iter
         state = {"prototypes": result.prototypes, "scale": result.scale}
-        samples = dict.fromkeys(("X", "Z", "y", "weights"))
+        samples = dict.fromkeys(("X", "Z", "y", "weights", "groups"))
         self._training = replace(training, **state, **samples)
         move_attributes(self, training.y)  # arrays that NumPy computed
 

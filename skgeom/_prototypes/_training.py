@@ -97,6 +97,8 @@ class Training:
     Z, y, weights : ndarray or None
         Encoded samples, their class indices, and their weights in training:
         ``sample_weight`` times the weight of the class, positive.
+    groups : ndarray of int or None
+        Indices of groups of samples that are held out together.
     scale : float or None
         The scale of the loss in the last fit; None in the first fit.
     n_epochs : float
@@ -116,6 +118,7 @@ class Training:
     Z: np.ndarray | None = None
     y: np.ndarray | None = None
     weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
     scale: float | None = None
     n_epochs: float = np.inf
 
@@ -744,7 +747,7 @@ def select_representability(training, make_loss, scale, **limits):
         means[weight] = round(float(shares @ scores[-1]), 6)
         if means[weight] < max(means.values()):
             break
-    chosen = within_standard_error(scores, shares, _STANDARD_ERRORS)
+    chosen = within_standard_error(scores, shares, _STANDARD_ERRORS, groups=groups)
     warn_if_at_chance(of_classes[chosen], labels, held_out_weights, groups, _REMEDY)
     return weights[chosen], means
 
@@ -788,7 +791,8 @@ def _subset(training, rows):
     """The training with some of its samples, given by a mask or indices."""
     rows = like(np.arange(training.Z.shape[0])[rows], training.y)
     names = "Z", "y", "weights"
-    return replace(training, **{n: take(getattr(training, n), rows) for n in names})
+    parts = {n: take(getattr(training, n), rows) for n in names}
+    return replace(training, groups=None, **parts)
 
 
 def _log_probabilities(training, prototypes, scale):
@@ -804,8 +808,9 @@ def _log_probabilities(training, prototypes, scale):
 def _held_out_samples(training, most=inf):
     """Training with at most ``most`` distinct samples, and their folds and groups.
 
-    Equal samples are merged, and their weights are summed. The samples of a class are
-    sorted by their distances from the prototypes, and assigned to folds in this order.
+    Equal samples of a group are merged, and their weights are summed. The samples of a
+    class are sorted by their distances from the prototypes, and assigned to folds in
+    this order. Samples that are equal or of the same group are in the same fold.
     """
     distances = training.metric.squared_distances
     squared = compare(distances, training.Z, training.prototypes)
@@ -820,12 +825,16 @@ def _held_out_samples(training, most=inf):
     projection = projection.real / (projection.real.std() or 1)
     # Rounded to single precision, the values of equal samples are equal.
     values = np.float32(1 + np.column_stack([distances, projection]))
-    keys = np.column_stack([y, values])
+    groups = training.groups
+    given = np.zeros(len(y)) if groups is None else groups
+    keys = np.column_stack([y, given, values])
     _, rows, copies = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(copies.ravel(), to_numpy(training.weights))
     some = slice(None, None, max(ceil(len(rows) / most), 1))
     rows, weights = rows[some], like(weights[some], training.weights)
     sample = replace(_subset(training, rows), weights=weights)
-    groups = groups_of_equal(values[rows, 1:])  # all but the distance of the own class
+    if groups is None:
+        groups = groups_of_equal(values[:, 1:])  # without the distance of the class
+    groups = groups[rows]
     folds = held_out_folds(np.arange(len(rows))[:, None], y[rows], groups=groups)
     return sample, folds, groups

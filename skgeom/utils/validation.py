@@ -11,7 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils import compute_class_weight
+from sklearn.utils import (
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+    compute_class_weight,
+)
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples
@@ -345,6 +350,29 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     sample_weight = check_sample_weight(sample_weight, y)
     positive = sample_weight > 0
     return take(X, positive), y[positive], sample_weight[positive]
+
+
+def checked_groups(groups, y, sample_weight=None, X=None):
+    """The indices of the groups of samples of positive weight; None without groups."""
+    if groups is None:
+        return None
+    if is_dask(X):
+        raise ValueError(
+            "groups are used for samples in memory only, but X is a Dask array or data "
+            "frame. Call compute() on X and y, or use groups=None."
+        )
+    with naming("groups"):
+        groups = np.asarray(on_cpu(groups.compute() if is_dask(groups) else groups))
+        groups = column_or_1d(groups)
+        assert_all_finite(groups, input_name="groups")
+        check_consistent_length(y, groups)
+        groups = np.unique(groups, return_inverse=True)[1]
+    if groups.max() == 0:
+        raise ValueError(
+            "groups contains only one group, so no training samples remain if it is "
+            "held out. Use at least two groups, or groups=None."
+        )
+    return groups[check_sample_weight(sample_weight, y) > 0]
 
 
 def known_labels(y):
