@@ -34,11 +34,11 @@ from sklearn.discriminant_analysis import (
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import SQFA, ClassStatistics
+from skgeom._filters import _optimization
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._pairwise import MeanPairwiseDistance
-from skgeom.optim import _coarse_to_fine
 
-_coarse_to_fine_minimize = _coarse_to_fine.minimize
+_minimize = _optimization.minimize
 
 
 def extra_memory(job):
@@ -56,14 +56,14 @@ def profile(job):
 
     def minimize(cost, manifold, start, **options):
         begin = time.perf_counter()
-        result = _coarse_to_fine_minimize(cost, manifold, start, **options)
+        result = _minimize(cost, manifold, start, **options)
         seen = searches.setdefault(len(start), [0, 0, 0.0])
         seen[0] += 1
         seen[1] += result.n_evaluations
         seen[2] += time.perf_counter() - begin
         return result
 
-    with mock.patch.object(_coarse_to_fine, "minimize", minimize):
+    with mock.patch.object(_optimization, "minimize", minimize):
         begin = time.perf_counter()
         job()
         rest = time.perf_counter() - begin

@@ -24,7 +24,6 @@ from skgeom._statistics import (
     ClassStatistics,
     check_means,
     checked_statistics,
-    warn_if_outlier,
     without_axes,
 )
 from skgeom.utils._mixins import PosteriorClassifierMixin
@@ -53,6 +52,7 @@ from skgeom.utils.validation import (
     checked_groups,
     labelled_samples,
     union_of_classes,
+    warn_if_outlier,
 )
 
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._held_out import distinct_rows, held_out_folds, standard_error
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
-from skgeom._statistics import statistics_of_samples, warn_if_outlier
+from skgeom._statistics import statistics_of_samples
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import (
     BaseEstimator,
@@ -24,6 +24,7 @@ from skgeom.utils.validation import (
     raise_too_large,
     real_array,
     require_memory,
+    warn_if_outlier,
     warn_user,
     weighted_samples,
 )

@@ -8,7 +8,6 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
 from skgeom._statistics import (
-    ROWS_PER_BLOCK,
     ClassStatistics,
     statistics_of_block,
     statistics_of_samples,
@@ -17,7 +16,7 @@ from skgeom._statistics import (
 )
 from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils.array_api import to_numpy
-from skgeom.utils.validation import checked_samples, warn_user
+from skgeom.utils.validation import ROWS_PER_BLOCK, checked_samples, warn_user
 
 # Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
 # MNIST, the accuracy of a Gaussian classifier differs by at most 0.04 percentage

@@ -11,7 +11,6 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import gen_batches
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from skgeom.objectives._pairwise import (
@@ -36,7 +35,7 @@ from skgeom.utils.array_api import (
 from skgeom.utils.estimator import get_feature_names
 from skgeom.utils.linalg import fix_signs, project
 from skgeom.utils.validation import (
-    LARGEST_SHARE,
+    ROWS_PER_BLOCK,
     check_array,
     check_semidefinite,
     check_symmetric,
@@ -46,18 +45,12 @@ from skgeom.utils.validation import (
     raise_too_large,
     require_memory,
     union_of_classes,
-    warn_user,
 )
 
 # Supported estimators of pyriemann.geometry.covariance. The M-estimators "hub", "stu"
 # and "tyl" are excluded: they estimate a covariance up to a factor, but distances
 # between Gaussians depend on the scale of the covariances.
 _ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
-
-# Number of rows that are copied to float64 at a time. For the statistics of MNIST,
-# blocks of 128 rows take 1.7 times the time, and blocks of 32,768 rows the same time
-# (benchmarks/bench_constants.py).
-ROWS_PER_BLOCK = 2048
 
 # Sums of squares in this range are computed without loss of precision, and sums over
 # classes do not overflow.
@@ -897,38 +890,6 @@ def make_statistics(classes, counts, means, matrices, **state):
     statistics = ClassStatistics.__new__(ClassStatistics)
     statistics._set(classes, counts, means, matrices, **state)
     return statistics
-
-
-def warn_if_outlier(X, sample_weight=None):
-    """Warn if one of at least 20 samples causes nearly the whole variance."""
-    weights = 1.0 if sample_weight is None else np.asarray(on_cpu(sample_weight))
-    weights = np.broadcast_to(weights, X.shape[0]).astype(np.float64)
-    # Among fewer samples, the only sample of a class is often far from the others.
-    if np.count_nonzero(weights) < 20:
-        return
-    weights /= weights.sum()
-    xp, of_library = namespace(X), like(weights, X, dtype=X.dtype)
-    with np.errstate(all="ignore"):
-        mean = of_library @ X
-        if issparse(X):
-            squares = row_norms(X, squared=True) - 2 * (X @ mean) + mean @ mean
-        else:
-            batches = gen_batches(X.shape[0], ROWS_PER_BLOCK)
-            squares = [xp.sum((X[b, :] - mean) ** 2, axis=1) for b in batches]
-            squares = np.concatenate([to_numpy(of_batch) for of_batch in squares])
-        parts = weights * squares.clip(0)
-        # The relative decreases of the variance without a sample.
-        shares = parts / (1 - weights) / parts.sum()
-    number = shares.argmax()
-    if shares[number] > LARGEST_SHARE:
-        warn_user(
-            f"Sample {number} (counted from 0) is so far from the other samples that "
-            "the variance of the features would decrease by "
-            f"{100 * min(shares[number], 1):.2f} % without it. It determines scales "
-            "and covariances. Remove the sample if it is an error, or transform the "
-            "features, for example with QuantileTransformer.",
-            UserWarning,
-        )
 
 
 def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):

@@ -32,7 +32,6 @@ from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
     statistics_of_samples,
-    warn_if_outlier,
     with_noise,
 )
 from skgeom.optim._manifolds import CONSTRAINTS
@@ -60,6 +59,7 @@ from skgeom.utils.validation import (
     check_two_classes,
     checked_groups,
     labelled_samples,
+    warn_if_outlier,
     warn_user,
     weighted_samples,
 )

@@ -9,12 +9,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._filters._auto import warn_if_not_separated, warn_if_unscaled_filters
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
-from skgeom._filters._optimization import optimize_filters
+from skgeom._filters._optimization import growing_rows, optimize_filters, prefixed
 from skgeom._filters.sqfa import SQFA
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
 from skgeom.objectives._posterior import MeanInformation
-from skgeom.optim._coarse_to_fine import growing_rows, prefixed
 from skgeom.utils._dask import row_blocks
 from skgeom.utils.array_api import is_dask, like, take, to_numpy
 from skgeom.utils.estimator import (

@@ -19,7 +19,7 @@ from skgeom._hessian.diagnostics import (
 )
 from skgeom._hessian.input_hessian import mean_curvature
 from skgeom._hessian.models import classifier_name, is_function, is_module
-from skgeom._statistics import check_underflow, warn_if_outlier
+from skgeom._statistics import check_underflow
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.array_api import (
     float_dtypes,
@@ -42,6 +42,7 @@ from skgeom.utils.validation import (
     checked_labels,
     raise_too_large,
     require_memory,
+    warn_if_outlier,
     warn_if_unscaled,
     warn_user,
 )

@@ -50,7 +50,6 @@ from skgeom._kernel._training_data import (
     distinct_rows,
     gamma_scale,
 )
-from skgeom._statistics import warn_if_outlier
 from skgeom.utils._dask import check_not_dask, empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -86,6 +85,7 @@ from skgeom.utils.validation import (
     checked_labels,
     class_factors,
     require_memory,
+    warn_if_outlier,
     warn_if_unscaled,
 )
 

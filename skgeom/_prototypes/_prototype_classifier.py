@@ -28,7 +28,6 @@ from skgeom._prototypes._training import (
     in_tangent_space,
     select_temperature,
 )
-from skgeom._statistics import warn_if_outlier
 from skgeom.utils._dask import check_not_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -67,6 +66,7 @@ from skgeom.utils.validation import (
     cholesky,
     class_factors,
     shape_of,
+    warn_if_outlier,
     warn_if_unscaled,
     warn_user,
 )

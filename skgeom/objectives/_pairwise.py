@@ -328,7 +328,7 @@ class ClassMoments:
     """
 
     def __init__(self, means, covariances, regularization, parallel=False):
-        self._xp = namespace(covariances)
+        self._xp, self._double = namespace(covariances), float_dtype(covariances)
         self.means = to_numpy(means)
         self._is_structured = isinstance(covariances, StructuredCovariances)
         if self._xp is np and not self._is_structured:
@@ -343,7 +343,10 @@ class ClassMoments:
             covariances = self.covariances.project(basis)
         else:
             columns = like(basis, self.covariances, self.covariances.dtype)
-            products = self._by_blocks(lambda part: columns.T @ (part @ columns))
+            products = map_threads(
+                lambda block: columns.T @ (self.covariances[block, ...] @ columns),
+                self._blocks,
+            )
             covariances = in_double(namespace(products[0]).concat(products))
         covariances = np.asarray(to_numpy(covariances), dtype=np.float64)
         means, sigma2 = self.means @ basis, self.regularization
@@ -358,16 +361,17 @@ class ClassMoments:
         if self._is_structured:
             covariances, weighted_sum = self.covariances.forms(filters)
         else:
-            xp, model = self._xp, self.covariances
-            double = float_dtype(model)
+            xp, model, double = self._xp, self.covariances, self._double
             n_classes, n_features = self.means.shape
             n_filters = filters.shape[1]
             rows = like(filters.T, model, model.dtype)
+
+            def product(block):
+                return rows @ xp.reshape(model[block, ...], (-1, n_features)).T
+
             # The products F' Phi_i, in one pass over the covariances that takes most of
             # the time.
-            halves = self._by_blocks(
-                lambda part: rows @ xp.reshape(part, (-1, n_features)).T
-            )
+            halves = map_threads(product, self._blocks)
             half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
             by_class = xp.reshape(half, (n_filters, n_classes, n_features))
             by_class = xp.permute_dims(by_class, (1, 0, 2))
@@ -397,12 +401,6 @@ class ClassMoments:
             n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
         ends = np.linspace(0, n_classes, n_blocks + 1).astype(int)
         return [slice(*pair) for pair in pairwise(ends)]
-
-    def _by_blocks(self, function):
-        """The results of ``function`` for all blocks of the covariances."""
-        return map_threads(
-            lambda block: function(self.covariances[block, ...]), self._blocks
-        )
 
 
 class MeanPairwiseDistance(Objective):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from skgeom._filters._optimization import maximize_coarse_to_fine
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._pairwise import MeanPairwiseDistance
-from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine
 from skgeom.optim._manifolds import Oblique, rotated_to_unit_norm
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skgeom._filters._optimization import growing_rows, maximize_coarse_to_fine
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
-from skgeom.optim._coarse_to_fine import growing_rows, maximize_coarse_to_fine
 from skgeom.optim._manifolds import CONSTRAINTS
 
 N, K, M = 6, 4, 2
@@ -134,7 +134,7 @@ class WeightedVariances(Objective):
 @pytest.fixture
 def variances(rng, monkeypatch):
     for name, value in {"_LEAST_SAMPLES": 200, "_SAMPLES_PER_ENTRY": 10}.items():
-        monkeypatch.setattr(f"skgeom.optim._coarse_to_fine.{name}", value)
+        monkeypatch.setattr(f"skgeom._filters._optimization.{name}", value)
     return WeightedVariances(rng.normal(size=(5000, 6)) * [3, 2.7, 2.4, 2, 1, 0.1])
 
 
