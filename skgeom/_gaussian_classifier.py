@@ -26,6 +26,7 @@ from skgeom._statistics import (
     checked_statistics,
     without_axes,
 )
+from skgeom.utils._dask import check_not_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     float_dtypes,
@@ -273,9 +274,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             Weights of the samples; a weight of 2 counts a sample twice. The weights
             of each class must add up to more than 1 if its samples differ.
         groups : array-like of shape (n_samples,), default=None
-            Labels of groups of samples that are not independent, such as the recordings
-            of one subject. The samples of a group are held out together. None if all
-            samples are independent. X must be in memory.
+            Labels of groups of dependent samples, such as the recordings of one
+            subject. The samples of a group are held out together when parameters are
+            selected. With None, each set of equal samples is one group. Not supported
+            for Dask input.
 
         Returns
         -------
@@ -285,10 +287,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the data or ``groups`` are malformed, if there is only one class or
-            group, if ``groups`` is given and X is a Dask array, if no feature varies
-            and ``regularization`` is not positive, or if a class covariance is singular
-            and neither ``regularization`` nor shrinkage makes it regular.
+            If the data or ``groups`` are malformed, if there is only one class, if
+            parameters are selected and each group contains all samples of a class, if
+            no feature varies and ``regularization`` is not positive, or if a class
+            covariance is singular and neither ``regularization`` nor shrinkage makes it
+            regular.
+        TypeError
+            If ``groups`` is given and X is a Dask array or data frame.
 
         Warns
         -----
@@ -297,7 +302,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             held-out samples are not classified better than by chance.
         """
         X, y = labelled_samples(self, X, y)
-        groups = checked_groups(groups, y, sample_weight, X)
+        if groups is not None:
+            check_not_dask(self, X, "Use groups=None")
+        groups = checked_groups(groups, y, sample_weight)
         estimator = self.covariance_estimator
         selects = self.regularization == "auto" and estimator is None
         if selects and is_dask(X):

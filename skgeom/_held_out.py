@@ -41,8 +41,8 @@ def sample_rows(X, y, sample_weight=None, groups=None):
 
     If X has more rows, equal rows of a class become one row with the sum of their
     weights. The values of a row determine whether it is selected, so the result does
-    not depend on the order of the rows or on the division into blocks. If indices of
-    groups are given, whole groups are selected, at least one.
+    not depend on the order of the rows or on the division into blocks. If ``groups``
+    are given, all rows are used: a selection could contain few groups.
 
     Returns
     -------
@@ -50,17 +50,9 @@ def sample_rows(X, y, sample_weight=None, groups=None):
     weights : ndarray
     """
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
-    if X.shape[0] <= MOST_SAMPLES:
+    if X.shape[0] <= MOST_SAMPLES or groups is not None:
         return np.arange(X.shape[0]), weights
-    keys = row_keys(X)
-    if groups is None:
-        return _select_rows(keys, y, weights)
-    least, sizes = np.full(groups.max() + 1, keys.max()), np.bincount(groups)
-    np.minimum.at(least, groups, keys)
-    order = np.argsort(least)
-    n_groups = max(np.searchsorted(np.cumsum(sizes[order]), MOST_SAMPLES, "right"), 1)
-    rows = np.flatnonzero(np.isin(groups, order[:n_groups]))
-    return rows, weights[rows]
+    return _select_rows(row_keys(X), y, weights)
 
 
 def _select_rows(keys, y, weights):
@@ -146,21 +138,37 @@ def held_out_folds(X, y, n_folds=5, groups=None):
 
 
 def distinct_rows(X, y, sample_weight=None, groups=None):
-    """Rows of distinct samples, sorted by label, their weights and their groups.
+    """Rows of distinct samples, their weights and their groups.
 
-    The weight of a distinct sample is the sum of the weights of all equal samples. If
-    indices of groups are given, only samples of the same group are merged. Otherwise,
-    equal samples form a group, and the rows of a class are sorted as in
-    ``held_out_folds``.
+    The rows are sorted as in ``held_out_folds``. The weight of a distinct sample is the
+    sum of the weights of all equal samples. Without ``groups``, equal samples form a
+    group. With groups, only equal samples of the same group are merged.
     """
-    labels = np.unique(y, return_inverse=True)[1]
+    order, is_first = _sort(X, y)
     if groups is not None:
-        labels = labels * (groups.max() + 1) + groups
-    order, is_first = _sort(X, labels)
+        check_groups(groups, y)
+        numbers = np.cumsum(is_first)
+        ranks = np.lexsort([groups[order], numbers])
+        order, numbers = order[ranks], numbers[ranks]
+        is_new = (np.diff(numbers) != 0) | (np.diff(groups[order]) != 0)
+        is_first = np.append(True, is_new)
     weights = np.ones(len(y)) if sample_weight is None else sample_weight[order]
     rows, weights = order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
     groups = groups_of_equal(X[rows]) if groups is None else groups[rows]
     return rows, weights, groups
+
+
+def check_groups(groups, y):
+    """Raise ValueError if each group contains all samples of a class."""
+    labels = np.unique(y, return_inverse=True)[1]
+    pairs = np.unique(np.column_stack([labels, groups]), axis=0)
+    whole = pairs[np.bincount(pairs[:, 0])[pairs[:, 0]] == 1, 1]
+    if len(np.unique(whole)) == len(np.unique(groups)):
+        raise ValueError(
+            "No group can be held out, because each group contains all samples of a "
+            "class. Use groups that share classes, set the parameters that are "
+            "selected to numbers, or use groups=None."
+        )
 
 
 def folds_of_distinct(y, groups, n_folds=5, seed=0):

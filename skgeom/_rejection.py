@@ -86,7 +86,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Folds for ``rejection_rate`` and ``target_error``, as in scikit-learn. None
         means 10 stratified folds. If the smallest class has fewer than 10 samples, the
         number of folds is the number of samples of this class, but at least 5, and at
-        most the number of samples of the largest class.
+        most the number of samples of the largest class. For dependent samples, such as
+        several samples of each subject, use folds that do not divide groups:
+        ``list(StratifiedGroupKFold().split(X, y, groups))``.
     n_jobs : int or None, default=None
         Number of folds that are fitted in parallel, as in scikit-learn.
 

@@ -48,7 +48,7 @@ class HeldOutSamples:
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
         rows, weights = sample_rows(X, y, sample_weight, groups)
-        self._may_be_equal = groups is None  # the samples of a group
+        self._has_groups = groups is not None
         groups = None if groups is None else groups[rows]
         X, y = to_numpy(take(X, rows)).astype(np.float64, copy=False), y[rows]
         distinct, self.weights, self.groups = distinct_rows(X, y, weights, groups)
@@ -58,7 +58,8 @@ class HeldOutSamples:
         """The rows of each fold, until ``_ENOUGH`` samples are held out.
 
         Folds of large data end early, once the rarest class also has its share of the
-        held-out samples. Few samples are divided into folds several times: with one
+        held-out samples, but not with groups: one fold can contain few groups. Few
+        samples are divided into folds several times: with one
         partition of 30 samples, the selection depends on chance.
         """
         labels = np.unique(self.y, return_inverse=True)[1]
@@ -71,7 +72,8 @@ class HeldOutSamples:
                 if len(rows):
                     yield rows
                 held_out += np.bincount(labels[rows], minlength=len(held_out))
-                if held_out[classes].min() * len(classes) >= _ENOUGH:
+                enough = held_out[classes].min() * len(classes) >= _ENOUGH
+                if enough and not self._has_groups:
                     return
             if held_out.sum() >= _ENOUGH:
                 return
@@ -160,7 +162,7 @@ class HeldOutSamples:
         prior, temperature = candidates[number], temperatures[number]
         chosen = np.concatenate(densities[k])[:, :, number]
         is_at_chance = warn_if_at_chance(chosen, labels, weights, groups)
-        if is_at_chance and self._may_be_equal:
+        if is_at_chance and not self._has_groups:
             in_classes = np.bincount(groups) > 1
             if weights @ in_classes[groups] > 0.5:
                 prior, temperature = np.inf, 1.0

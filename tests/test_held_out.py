@@ -176,20 +176,22 @@ def test_groups_are_held_out_together(model):
     losses = [log_loss(y_test, each) for each in probabilities]
     assert losses[1] < losses[0] - 0.3
     assert_allclose(probabilities[1], probabilities[2], rtol=0, atol=1e-6)
-    with pytest.raises(ValueError, match="groups contains only one group"):
-        model.fit(X, y, groups=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="each group contains all samples of a class"):
+        model.fit(X, y, groups=y)
     da = pytest.importorskip("dask.array")
-    with pytest.raises(ValueError, match="groups are used for samples in memory only"):
+    with pytest.raises(TypeError, match="needs all of X in memory"):
         model.fit(da.from_array(X), da.from_array(y), groups=subjects)
 
 
-def test_whole_groups_of_large_data(monkeypatch, rng):
-    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 60)
-    X, y, groups = rng.normal(size=(500, 3)), np.arange(500) % 3, np.arange(500) // 7
-    rows, _ = _held_out.sample_rows(X, y, None, groups)
-    assert 53 < len(rows) <= 60
-    assert np.isin(groups, groups[rows]).sum() == len(rows)
-    assert len(_held_out.sample_rows(X, y, None, groups // 36)[0]) in (248, 252)
+@pytest.mark.parametrize("size", [50, 3000])
+def test_few_groups_of_many_samples(size, rng):
+    """All groups are held out, and samples of weight zero belong to no group."""
+    subjects = np.repeat(np.arange(6), size)
+    y = np.arange(6 * size) % 2
+    X = rng.normal(size=(6, 2, 10))[subjects, y] + rng.normal(size=(6 * size, 10))
+    weights = 1.0 * (subjects < 5)
+    with pytest.warns(UserWarning, match="not significantly better than chance"):
+        GaussianClassifier().fit(X, y, weights, subjects)
 
 
 def test_turns_count_the_samples_before_in_the_class():

@@ -8,6 +8,7 @@ the score of a candidate is below the best score so far by more.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -130,6 +131,20 @@ def class_intensities(shrinkage, counts, n_dimensions=0):
     return np.where(total > 0, prior / np.where(total > 0, total, 1), 1.0)
 
 
+class SelectionSamples(NamedTuple):
+    """Samples of positive weight for a selection.
+
+    ``points`` are the samples in the coordinates of the class statistics. ``weights``
+    and ``groups``, the indices of groups that are held out together, may be None.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
+    groups: np.ndarray | None
+    points: np.ndarray
+
+
 @dataclass(frozen=True)
 class Fold:
     """Held-out samples, and class statistics of the remaining samples.
@@ -147,18 +162,7 @@ class Fold:
     noise: np.ndarray | None
 
 
-def folds_of_samples(
-    statistics,
-    X,
-    y,
-    sample_weight,
-    groups,
-    points,
-    n_components,
-    whiten,
-    estimator,
-    noise,
-):
+def folds_of_samples(statistics, samples, n_components, whiten, estimator, noise):
     """The folds of some samples, the class sizes, and the candidates of sigma^2.
 
     Folds that hold out nearly the whole weight of a class are omitted. Both lists are
@@ -169,12 +173,8 @@ def folds_of_samples(
     ----------
     statistics : ClassStatistics
         Statistics of all data.
-    X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
-        Samples of positive weight, their labels, and their weights or None.
-    groups : ndarray of int, shape (n,), or None
-        Indices of groups of samples that are held out together.
-    points : array of shape (n, n_coordinates)
-        The same samples in the coordinates of the statistics.
+    samples : SelectionSamples
+        All or some of the samples.
     n_components : int
         Number of filters.
     whiten : bool
@@ -184,9 +184,10 @@ def folds_of_samples(
     noise : ndarray of shape (n_coordinates, n_coordinates) or None
         Covariance that is added to the class covariances.
     """
+    X, y, weights, groups, points = samples
     X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)
-    rows, weights, groups = distinct_rows(X, labels, sample_weight, groups)
+    rows, weights, groups = distinct_rows(X, labels, weights, groups)
     y, labels, points = y[rows], labels[rows], take(points, rows)
     numbers = folds_of_distinct(y, groups)
     if estimator is None:

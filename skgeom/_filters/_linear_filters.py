@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
     Selection,
+    SelectionSamples,
     check_regularization,
     folds_of_samples,
     sampling_noise,
@@ -36,6 +37,7 @@ from skgeom._statistics import (
 )
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
+from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import (
     float_dtypes,
     is_dask,
@@ -77,15 +79,14 @@ class TrainingData:
         The coordinates in which the filters are optimized.
     y : ndarray of shape (n_samples,) or None
         The labels.
-    for_selection : tuple
-        Samples for an automatic selection: features, labels, weights, groups, and
-        coordinates in ``space``. Empty without an automatic selection.
+    for_selection : SelectionSamples or None
+        Samples for an automatic selection; None without an automatic selection.
     """
 
     statistics: ClassStatistics
     space: FeatureSpace
     y: np.ndarray | None = None
-    for_selection: tuple = ()
+    for_selection: SelectionSamples | None = None
 
 
 class BaseFilters(
@@ -293,12 +294,14 @@ class BaseFilters(
         estimator = self._class_estimator
         is_auto = "auto" in (self.covariance_estimator, self._sigma2)
         X, y = labelled_samples(self, X, y, accept_sparse="csr")
-        groups = checked_groups(groups, y, sample_weight, X)
+        if groups is not None:
+            check_not_dask(self, X, "Use groups=None")
+        groups = checked_groups(groups, y, sample_weight)
         if is_dask(X):
-            samples = ()
+            samples = None
             if is_auto and estimator is None:
                 statistics, rows = statistics_and_sample(X, y, sample_weight)
-                samples = *rows, None, rows[0]
+                samples = SelectionSamples(*rows, groups=None, points=rows[0])
             else:
                 statistics = ClassStatistics.from_data(
                     X, y, estimator, sample_weight=sample_weight
@@ -312,12 +315,12 @@ class BaseFilters(
         self._set_sizes(np.unique(y))
         space = self._space_of(X)
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
-        samples = ()
+        samples = None
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight, groups)
             groups = None if groups is None else groups[rows]
             points = take(space.samples, rows)
-            samples = take(X, rows), y[rows], weights, groups, points
+            samples = SelectionSamples(take(X, rows), y[rows], weights, groups, points)
         return TrainingData(statistics, space, y, samples)
 
     def _set_sizes(self, classes, argument="y"):
@@ -392,11 +395,11 @@ class BaseFilters(
 
     def _folds(self, data):
         """Folds of held-out samples, class sizes and candidates of sigma^2."""
-        if not data.for_selection:
+        if data.for_selection is None:
             return [], None, []
         return folds_of_samples(
             data.statistics,
-            *data.for_selection,
+            data.for_selection,
             self._n_filters,
             whiten=self._sigma2 == 0,
             estimator=self._class_estimator,

@@ -221,9 +221,10 @@ class AMAGauss(BaseFilters):
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
         groups : array-like of shape (n_samples,), default=None
-            Labels of groups of samples that are not independent, such as the recordings
-            of one subject. The samples of a group are held out together. None if all
-            samples are independent. X must be in memory.
+            Labels of groups of dependent samples, such as the recordings of one
+            subject. The samples of a group are held out together when parameters are
+            selected. With None, each set of equal samples is one group. Not supported
+            for Dask input.
 
         Returns
         -------
@@ -233,11 +234,14 @@ class AMAGauss(BaseFilters):
         Raises
         ------
         ValueError
-            If X, y or ``groups`` is malformed, if there is only one class or group, if
+            If X, y or ``groups`` is malformed, if there is only one class, if
+            parameters are selected and each group contains all samples of a class, if
             ``n_components`` exceeds the number of features, if ``init`` or ``priors``
             has a wrong shape or value, if a class covariance is singular and
-            ``regularization`` is 0, if X is a Dask array and ``batch_size`` or
-            ``groups`` is given, or if the objective is infinite or NaN.
+            ``regularization`` is 0, if X is a Dask array and ``batch_size`` is given,
+            or if the objective is infinite or NaN.
+        TypeError
+            If ``groups`` is given and X is a Dask array or data frame.
 
         Warns
         -----

@@ -308,9 +308,10 @@ class SQFA(BaseFilters):
             Weights of the samples; a weight of 2 counts a sample twice. The weights of
             each class must add up to more than 1 if its samples differ.
         groups : array-like of shape (n_samples,), default=None
-            Labels of groups of samples that are not independent, such as the recordings
-            of one subject. The samples of a group are held out together. None if all
-            samples are independent. X must be in memory.
+            Labels of groups of dependent samples, such as the recordings of one
+            subject. The samples of a group are held out together when parameters are
+            selected. With None, each set of equal samples is one group. Not supported
+            for Dask input.
 
         Returns
         -------
@@ -320,12 +321,14 @@ class SQFA(BaseFilters):
         Raises
         ------
         ValueError
-            If X, y or ``groups`` is malformed, if there is only one class or group, if
+            If X, y or ``groups`` is malformed, if there is only one class, if
+            parameters are selected and each group contains all samples of a class, if
             ``n_components`` exceeds the number of features, if ``init`` has a wrong
             shape, if ``regularization`` is 0 and a class covariance is singular (except
-            for the distances listed at ``regularization``), if ``groups`` is given and
-            X is a Dask array, or if the objective is infinite or NaN at all
-            initializations.
+            for the distances listed at ``regularization``), or if the objective is
+            infinite or NaN at all initializations.
+        TypeError
+            If ``groups`` is given and X is a Dask array or data frame.
 
         Warns
         -----

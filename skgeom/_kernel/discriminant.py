@@ -420,10 +420,11 @@ class KernelDiscriminantAnalysis(
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the samples; None weights all samples equally.
-        groups : array-like of shape (n_samples,) or None, default=None
-            Labels of groups of samples, such as the recordings of one subject. The
-            samples of a group are held out together in the selection of parameters and
-            in the calibration. With None, each set of equal samples is one group.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of dependent samples, such as the recordings of one
+            subject. The samples of a group are held out together when parameters are
+            selected and probabilities are calibrated. With None, each set of equal
+            samples is one group.
 
         Returns
         -------
@@ -434,8 +435,8 @@ class KernelDiscriminantAnalysis(
         ------
         ValueError
             If X, y, ``sample_weight`` or ``groups`` is malformed; if there is only one
-            class or group; if parameters are selected and each group contains all
-            samples of a class; if ``n_components`` exceeds the number of components; if
+            class; if parameters are selected and each group contains all samples of a
+            class; if ``n_components`` exceeds the number of components; if
             the kernel matrix is not symmetric, has infinite or NaN values or is not
             positive semidefinite; if all samples or all class means are equal in the
             feature space of the kernel; or if the regularized within-class matrix is

@@ -357,9 +357,10 @@ class PrototypeClassifier(
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights of the samples. A weight of 2 counts a sample twice.
         groups : array-like of shape (n_samples,), default=None
-            Labels of groups of samples that are not independent, such as the recordings
-            of one subject. The samples of a group are held out together when parameters
-            are selected. None if all samples are independent. X must be in memory.
+            Labels of groups of dependent samples, such as the recordings of one
+            subject. The samples of a group are held out together when parameters are
+            selected and probabilities are calibrated. With None, each set of equal
+            samples is one group. Not supported for Dask input.
 
         Returns
         -------
@@ -371,9 +372,11 @@ class PrototypeClassifier(
         ValueError
             If a matrix is not symmetric to within 1e-6 of its largest entry, or not
             positive definite (the message names the matrix), if an array is malformed
-            or not finite, if there is only one class or group, if a class has fewer
-            samples than prototypes and ``init`` is "kmeans", if ``groups`` is given and
-            X is a Dask array, or if parameters are incompatible.
+            or not finite, if there is only one class, if parameters are selected and
+            each group contains all samples of a class, if a class has fewer samples
+            than prototypes and ``init`` is "kmeans", or if parameters are incompatible.
+        TypeError
+            If ``groups`` is given and X is a Dask array or data frame.
 
         Warns
         -----
@@ -387,11 +390,13 @@ class PrototypeClassifier(
             if a parameter is selected on held-out samples, and their predictions are
             not significantly better than chance.
         """
-        groups = checked_groups(groups, y, sample_weight, X)
+        if groups is not None:
+            check_not_dask(self, X, "Use groups=None")
         if is_dask(X) and self.solver == "sgd":
             return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
+        groups = checked_groups(groups, y, sample_weight)
         training = replace(training, groups=groups)
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).

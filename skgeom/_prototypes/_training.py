@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from skgeom._held_out import (
+    check_groups,
     class_shares,
     fit_temperature,
     groups_of_equal,
@@ -774,12 +775,14 @@ def select_temperature(training, held_out_distances):
     for fold in np.unique(folds[folds >= 0]):  # some of the five folds may be empty
         current_progress().note(f"training without fold {fold}")
         rest = folds != fold
-        own = ~rest | (folds < 0)  # all samples of a class, or equal to all of a class
+        own = ~rest
+        if training.groups is None:
+            own |= folds < 0  # all samples of a class, or equal to all of a class
         squared = held_out_distances(_subset(sample, rest), _subset(sample, own))
         scores[own] = to_numpy(nearest_scores(squared, training.counts))
         found |= own
-        if np.count_nonzero(found) >= _FOR_TEMPERATURE:
-            break
+        if training.groups is None and np.count_nonzero(found) >= _FOR_TEMPERATURE:
+            break  # one fold may contain few groups
     if not found.any():
         return None
     out = found & (folds >= 0)
@@ -826,8 +829,10 @@ def _held_out_samples(training, most=inf):
     # Rounded to single precision, the values of equal samples are equal.
     values = np.float32(1 + np.column_stack([distances, projection]))
     groups = training.groups
+    if groups is not None:
+        check_groups(groups, y)
     given = np.zeros(len(y)) if groups is None else groups
-    keys = np.column_stack([y, given, values])
+    keys = np.column_stack([y, values, given])
     _, rows, copies = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(copies.ravel(), to_numpy(training.weights))
     some = slice(None, None, max(ceil(len(rows) / most), 1))

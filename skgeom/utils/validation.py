@@ -14,8 +14,6 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import (
     assert_all_finite,
-    check_consistent_length,
-    column_or_1d,
     compute_class_weight,
     gen_batches,
 )
@@ -360,30 +358,24 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     return take(X, positive), y[positive], sample_weight[positive]
 
 
-def checked_groups(groups, y, sample_weight=None, X=None):
+def checked_groups(groups, y, sample_weight=None):
     """The indices of the groups of samples of positive weight; None without groups."""
     if groups is None:
         return None
-    if is_dask(X):
+    groups = known_labels(groups.compute() if is_dask(groups) else groups, "groups")
+    groups = np.asarray(on_cpu(groups))
+    if groups.shape != np.shape(y)[:1]:
         raise ValueError(
-            "groups are used for samples in memory only, but X is a Dask array or data "
-            "frame. Call compute() on X and y, or use groups=None."
+            f"groups must contain one label per sample, {len(y)} in total, got shape "
+            f"{groups.shape}."
         )
     with naming("groups"):
-        groups = np.asarray(on_cpu(groups.compute() if is_dask(groups) else groups))
-        groups = column_or_1d(groups)
         assert_all_finite(groups, input_name="groups")
-        check_consistent_length(y, groups)
-        groups = np.unique(groups, return_inverse=True)[1]
-    if groups.max() == 0:
-        raise ValueError(
-            "groups contains only one group, so no training samples remain if it is "
-            "held out. Use at least two groups, or groups=None."
-        )
-    return groups[check_sample_weight(sample_weight, y) > 0]
+        groups = groups[check_sample_weight(sample_weight, y) > 0]
+        return np.unique(groups, return_inverse=True)[1]
 
 
-def known_labels(y):
+def known_labels(y, name="y"):
     """The labels; data of pandas and pyarrow are converted to NumPy arrays.
 
     Nullable dtypes of pandas are converted to NumPy dtypes, because scikit-learn would
@@ -405,8 +397,8 @@ def known_labels(y):
     if missing.any():
         n_missing = int(missing.sum())
         raise ValueError(
-            f"y contains {n_missing} missing label{'s' * (n_missing != 1)}, the first "
-            f"one in row {np.argmax(missing)}. Remove these samples."
+            f"{name} contains {n_missing} missing label{'s' * (n_missing != 1)}, the "
+            f"first one in row {np.argmax(missing)}. Remove these samples."
         )
     if getattr(y, "dtype", "O") == "O" and {*map(type, y)} in ({int}, {bool}):
         return np.array([*y])  # scikit-learn rejects arrays of such objects
