@@ -50,10 +50,6 @@ from scipy.sparse import csc_array
 from skgeom.geometry._affine_invariant import inverse_factors as _inverse_factors
 from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_gradients
 
-# Largest number of pairs times classes for which dense products sum faster than a
-# sparse matrix (benchmarks/bench_many_classes.py).
-_FEW = 2**14
-
 
 class DistanceTraits:
     """Properties of a distance, with the values of most distances as defaults."""
@@ -92,11 +88,8 @@ class Distance(DistanceTraits):
         arrays = np.concatenate([of_i, of_j])
         labels = np.concatenate([i, j])
         n_arrays, n_classes = len(arrays), len(self.means)
-        if n_arrays * n_classes <= _FEW:
-            indicator = np.equal.outer(np.arange(n_classes), labels).astype(float)
-        else:
-            one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
-            indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
+        one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
+        indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
         sums = indicator @ arrays.reshape(n_arrays, -1)
         return sums.reshape(n_classes, *arrays.shape[1:])
 
