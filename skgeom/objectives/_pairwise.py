@@ -529,21 +529,13 @@ class MeanPairwiseDistance(Objective):
         comparable.
         """
         pairs = CyclicPairs(self.weights, 0, self.pair_weights).sample(_PAIRS_OF_MEAN)
-        values, _ = self._values_to_average(self._values(filters, pairs))
-        return float(values @ pairs.weights)
+        value, _ = self.subset(pairs)(filters)
+        return float(value)
 
     def matrix(self):
         """Distances between all pairs of classes without filters, (c, c)."""
         pairs = all_pairs(np.ones(len(self.weights)))
-        values = self._values(np.eye(self.n_features), pairs)
-        matrix = np.zeros((len(self.weights), len(self.weights)))
-        roots = np.sqrt(values) if self.distance.returns_square else values
-        matrix[pairs.i, pairs.j] = roots
-        return matrix + matrix.T
-
-    def _values(self, filters, pairs):
-        """Distances of some pairs, without gradients."""
-        means, covariances, _ = self.classes(filters)
+        means, covariances, _ = self.classes(np.eye(self.n_features))
         distances = self.distance(means, covariances)
 
         def evaluate(block):
@@ -551,8 +543,12 @@ class MeanPairwiseDistance(Objective):
             values, _ = distances.pairs(i, j)
             return values
 
-        values = map_threads(evaluate, _blocks(pairs), self.distance.parallel)
-        return np.concatenate(values)
+        parts = map_threads(evaluate, _blocks(pairs), self.distance.parallel)
+        values = np.concatenate(parts)
+        matrix = np.zeros((len(self.weights), len(self.weights)))
+        roots = np.sqrt(values) if self.distance.returns_square else values
+        matrix[pairs.i, pairs.j] = roots
+        return matrix + matrix.T
 
     def _values_to_average(self, values):
         """The values to average and their derivative, from the result of ``pairs``."""
