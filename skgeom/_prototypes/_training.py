@@ -15,7 +15,8 @@ from functools import partial
 from math import ceil, inf, prod
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import diags_array, issparse
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
@@ -352,24 +353,35 @@ class PrototypeCost:
         training, pairs = self._training, self._pairs
         probabilities, diagonal = self._model
         tangent = pairs[0].coordinates(like(vector, training.y))
-        xp, shape = namespace(tangent), tuple(tangent.shape)
-        diagonal, scale = xp.repeat(diagonal, shape[1]), 2 * self._scale
+        shape, scale = tuple(tangent.shape), 2 * self._scale
+        right = to_numpy(tangent).ravel()
+        diagonal = np.repeat(to_numpy(diagonal), shape[1])
+
+        def coordinates(flat):
+            return like(flat.reshape(shape), tangent)
 
         # In orthonormal coordinates, H has a moderate condition number, so an inexact
         # solution is a good direction. H is never formed: each product requires one JVP
         # and one VJP of the pairs.
         def product(flat):
-            direction, total = xp.reshape(flat, shape), 0.0
+            direction, total = coordinates(flat), 0.0
             for part, block, p in zip(pairs, self._blocks, probabilities, strict=True):
                 # J = -jvp / 2 sigma^2, so the product of two J has 1 / 4 sigma^4.
                 jvp = p * part.jvp(direction)
                 jvp -= p * sum_of(jvp, axis=1, keepdims=True)
                 jvp *= training.weights[block, None] / scale / scale
                 total = total + part.vjp(jvp)
-            return xp.reshape(total, (-1,)) + diagonal * flat
+            return to_numpy(total).ravel() + diagonal * flat
 
-        solution = _conjugate_gradients(product, xp.reshape(tangent, (-1,)), diagonal)
-        return to_numpy(pairs[0].tangents(xp.reshape(solution, shape)))
+        size = len(right)
+        solution, _ = cg(
+            LinearOperator((size, size), product, dtype=float),
+            right,
+            rtol=_RESIDUAL,
+            maxiter=size,  # enough iterations in exact arithmetic
+            M=diags_array(1 / diagonal),
+        )
+        return to_numpy(pairs[0].tangents(coordinates(solution)))
 
     def _curvature(self):
         """Probabilities p of each block, and the diagonal D (M,), for ``solve``."""
@@ -384,28 +396,6 @@ class PrototypeCost:
             weights = part.curvature * self._training.weights[block]
             diagonal = diagonal + weights @ (_DAMPING * size + pull)
         return probabilities, diagonal
-
-
-def _conjugate_gradients(product, right, diagonal):
-    """Solve a positive definite system inexactly, preconditioned by a diagonal.
-
-    ``product`` returns the product of the matrix and a vector.
-    """
-    xp = namespace(right)
-    goal = _RESIDUAL**2 * xp.vecdot(right, right)
-    solution = direction = xp.zeros_like(right)
-    residual, before = right, np.inf
-    for _ in range(right.shape[0]):  # enough iterations in exact arithmetic
-        if xp.vecdot(residual, residual) <= goal:
-            break
-        scaled = residual / diagonal
-        squared = xp.vecdot(residual, scaled)
-        direction = scaled + squared / before * direction
-        image = product(direction)
-        step, before = squared / xp.vecdot(direction, image), squared
-        solution = solution + step * direction
-        residual = residual - step * image
-    return solution
 
 
 def in_tangent_space(training):
