@@ -286,8 +286,6 @@ class StructuredCovariances:
 def _blocks_times(blocks, filters):
     """Block-diagonal matrices, (..., b, d, d), times filters, (b d, m)."""
     *batch, n_blocks, size, _ = blocks.shape
-    if size == 1:
-        return blocks[..., 0] * filters
     products = blocks @ filters.reshape(n_blocks, size, filters.shape[1])
     return products.reshape(*batch, *filters.shape)
 
