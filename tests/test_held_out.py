@@ -189,9 +189,8 @@ def test_few_groups_of_many_samples(size, rng):
     subjects = np.repeat(np.arange(6), size)
     y = np.arange(6 * size) % 2
     X = rng.normal(size=(6, 2, 10))[subjects, y] + rng.normal(size=(6 * size, 10))
-    weights = 1.0 * (subjects < 5)
     with pytest.warns(UserWarning, match="not significantly better than chance"):
-        GaussianClassifier().fit(X, y, weights, subjects)
+        GaussianClassifier().fit(X, y, 1.0 * (subjects < 5), subjects)
 
 
 def test_turns_count_the_samples_before_in_the_class():

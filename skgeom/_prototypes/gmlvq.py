@@ -48,9 +48,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     {n_prototypes}
     n_components : int or None, default=None
         Number of rows of :math:`\Omega`: the dimension of the space in which distances
-        are computed. None is the number of features or, if there are fewer samples than
-        features, the rank of the centered samples. If ``n_components`` exceeds that
-        rank, the remaining rows are zero.
+        are computed. None is the rank of the centered samples. If ``n_components``
+        exceeds that rank, the remaining rows are zero.
     slope : float, default=10
         The slope s of the sigmoid :math:`\phi`.
     class_weight : None, "balanced" or dict, default=None
@@ -196,10 +195,11 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         # The gradient is zero outside the span of the samples, so the optimization is
         # restricted to that span, unless prototypes from ``init`` or from the last fit
         # may be outside.
-        spanned = (
-            n_samples < n_features and isinstance(self.init, str) and not continues
-        )
-        reduction = Relevance(training, mean, axes if spanned else None, n_rows)
+        spanned = axes.shape[0] < n_features and not issparse(training.Z)
+        spanned = spanned and isinstance(self.init, str) and not continues
+        unit = _unit(training.Z, training.weights, axes.shape[0])
+        axes = axes if spanned else None
+        reduction = Relevance(training, mean, axes, n_rows, unit)
         return {
             **super()._lbfgs_options(training),
             "reduction": reduction,
@@ -233,8 +233,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 def _principal_axes(Z, weights):
     """Mean of the samples, and principal axes (r, n_features) by descending variance.
 
-    r is the number of features or, for dense samples fewer than the features, the rank
-    of the centered samples.
+    r is the rank of the centered samples; constant features do not change the result.
     """
     xp, mean = namespace(Z), average(Z, weights)
     n_samples, n_features = Z.shape
@@ -255,12 +254,14 @@ def _principal_axes(Z, weights):
     else:
         centered = Z - mean
         scatter = centered.T @ (weights[:, None] * centered)
-    _, axes = xp.linalg.eigh(scatter)
-    return mean, xp.flip(axes, axis=1).T
+    variances, axes = xp.linalg.eigh(scatter)
+    smallest = xp.finfo(Z.dtype).eps * n_features * variances[-1]
+    rank = max(int(xp.count_nonzero(variances > smallest)), 1)
+    return mean, xp.flip(axes, axis=1).T[:rank, :]
 
 
-def _unit(Z, weights):
-    """Root mean square of the standard deviations of the features, or 1 if it is 0.
+def _unit(Z, weights, rank):
+    """Square root of the mean variance along ``rank`` axes, or 1 if it is 0.
 
     L-BFGS optimizes prototypes together with a matrix of unit norm. Divided by this
     unit, both have the same order of magnitude.
@@ -268,16 +269,17 @@ def _unit(Z, weights):
     mean = average(Z, weights)
     if issparse(Z):
         variances = average(Z.multiply(Z).tocsr(), weights) - mean**2
-        return sqrt(max(variances.mean(), 0)) or 1.0
-    return sqrt(namespace(Z).mean(average((Z - mean) ** 2, weights))) or 1.0
+    else:
+        variances = average((Z - mean) ** 2, weights)
+    return sqrt(max(float(sum_of(variances, axis=0)), 0) / rank) or 1.0
 
 
 class Relevance:
     """Linear map Omega of samples and prototypes, and its optimization variables.
 
     The optimization uses the coordinates ``(x - mean) @ axes.T / unit`` of a sample x,
-    where ``unit`` is the standard deviation of the samples. Sparse samples are not
-    centered.
+    where ``unit**2`` is the mean variance along the principal axes. Sparse samples are
+    not centered.
 
     Parameters
     ----------
@@ -290,6 +292,8 @@ class Relevance:
     n_rows : int
         Number of rows of the restored Omega. Rows that the optimization does not have
         are zero.
+    unit : float
+        The unit of the coordinates.
 
     Attributes
     ----------
@@ -299,16 +303,15 @@ class Relevance:
 
     manifold = Sphere
 
-    def __init__(self, training, mean, axes, n_rows):
+    def __init__(self, training, mean, axes, n_rows, unit):
         Z, prototypes = training.Z, training.prototypes
         self._origin = namespace(mean).zeros_like(mean) if issparse(Z) else mean
-        self._axes, self._n_rows = axes, n_rows
+        self._axes, self._n_rows, self._unit = axes, n_rows, unit
         if not issparse(Z):
             Z, prototypes = Z - mean, prototypes - mean
         if axes is not None:
             Z, prototypes = Z @ axes.T, prototypes @ axes.T
-        self._unit = _unit(Z, training.weights)
-        Z, prototypes = Z / self._unit, prototypes / self._unit
+        Z, prototypes = Z / unit, prototypes / unit
         self.training = replace(training, Z=Z, prototypes=prototypes)
 
     def restore(self, prototypes, matrix):

@@ -52,7 +52,7 @@ def cost_of(rng, kind):
     if kind == "scale":
         return PrototypeCost(training, LIKELIHOOD), [W, np.array([0.3])]
     if kind == "relevance":
-        reduction = Relevance(training, np.zeros(4), None, 2)
+        reduction = Relevance(training, np.zeros(4), None, 2, 1.0)
         point = [W, rng.normal(size=(2, 4))]
         return PrototypeCost(training, MARGIN, 2.0, reduction), point
     return PrototypeCost(training, LIKELIHOOD, SCALE), W

@@ -332,8 +332,9 @@ def test_relevance_finds_the_informative_feature():
     X = rng.normal(size=(200, 5))
     X[:, 3] += 3 * y
     model = GMLVQ().fit(X, y)
-    relevance = model.omega_.T @ model.omega_
-    assert relevance[3, 3] > 0.5
+    assert model.relevances_[3] > 0.5
+    wide = GMLVQ().fit(np.pad(X, [(0, 0), (0, 20)], constant_values=0.1), y)
+    assert_allclose(wide.transform(np.pad(X, [(0, 0), (0, 20)])), model.transform(X))
 
 
 @pytest.mark.filterwarnings("ignore:GMLVQ did not converge")
