@@ -46,7 +46,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     computed on a grid of targets. Use the regressor if the covariances of the features
     contain most of the information about the target, for example to estimate speed,
     disparity or orientation from the features of :class:`AMAGauss` or :class:`SQFA`
-    [1]_.
+    [1]_. If the target is nearly a linear function of the features, use a linear model
+    such as scikit-learn's ``Ridge`` instead: it is more accurate, and it extrapolates.
 
     Parameters
     ----------

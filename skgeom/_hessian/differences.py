@@ -71,10 +71,11 @@ def difference_model(function, X, name, curvature):
     if not _is_smooth(function, X, steps, precision, curvature):
         raise ValueError(
             f"There is no Hessian of {name} by differences: its probabilities are not "
-            "a smooth function of X, as for trees, nearest neighbors and isotonic "
-            "calibration. Use a smooth classifier, calibrate with method='sigmoid', "
-            "or use curvature='gauss-newton' for piecewise linear logits, such as "
-            "those of a ReLU network."
+            "a smooth function of X, as for trees, nearest neighbors, isotonic "
+            "calibration, and SVC with more than two classes, whose decision values "
+            "are votes. Use a smooth classifier such as KernelDiscriminantAnalysis, "
+            "calibrate with method='sigmoid', or use curvature='gauss-newton' for "
+            "piecewise linear logits, such as those of a ReLU network."
         )
 
     def expand(X):
