@@ -16,7 +16,12 @@ from skgeom._statistics import (
 )
 from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils.array_api import to_numpy
-from skgeom.utils.validation import ROWS_PER_BLOCK, checked_samples, warn_user
+from skgeom.utils.validation import (
+    ROWS_PER_BLOCK,
+    checked_samples,
+    require_memory,
+    warn_user,
+)
 
 # Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
 # MNIST, the accuracy of a Gaussian classifier differs by at most 0.04 percentage
@@ -50,6 +55,12 @@ def sample_rows(X, y, sample_weight=None, groups=None):
     weights : ndarray
     """
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    if groups is not None:
+        require_memory(
+            8 * X.shape[0] * X.shape[1],
+            "All samples in double precision, which are held out in groups,",
+            "Pass fewer samples, or groups=None.",
+        )
     if X.shape[0] <= MOST_SAMPLES or groups is not None:
         return np.arange(X.shape[0]), weights
     return _select_rows(row_keys(X), y, weights)
@@ -106,10 +117,10 @@ def held_out_folds(X, y, n_folds=5, groups=None):
 
     The distinct samples of a class are sorted by their features. Each run of
     ``n_folds`` successive samples is distributed over all folds, in a fixed
-    pseudo-random order. Equal samples are in the same fold, even if their labels
-    differ. The folds therefore do not depend on the order of the samples, on the units
-    of features, or, except for ties, on the order of features, and are the same for
-    repeated samples and for samples with weights.
+    pseudo-random order. Without ``groups``, equal samples are in the same fold, even if
+    their labels differ. The folds therefore do not depend on the order of the samples,
+    on the units of features, or, except for ties, on the order of features, and are the
+    same for repeated samples and for samples with weights.
 
     Parameters
     ----------
@@ -120,14 +131,15 @@ def held_out_folds(X, y, n_folds=5, groups=None):
     n_folds : int, default=5
         Number of folds.
     groups : ndarray of shape (n_samples,), default=None
-        The groups of equal samples; by default the result of ``groups_of_equal``.
+        Groups of samples that are held out together; by default, the result of
+        ``groups_of_equal``.
 
     Returns
     -------
     ndarray of int, shape (n_samples,)
         Indices of folds, from 0 to ``n_folds - 1``. If all samples of a class are in
-        one fold, they and equal samples of other classes are never held out, because no
-        sample of the class would remain; the index is then -1.
+        one fold, they and the other samples of their groups are never held out, because
+        no sample of the class would remain; the index is then -1.
     """
     order, is_first = _sort(X, y)
     folds, rows = np.empty(len(y), dtype=int), order[is_first]
@@ -166,8 +178,8 @@ def check_groups(groups, y):
     if len(np.unique(whole)) == len(np.unique(groups)):
         raise ValueError(
             "No group can be held out, because each group contains all samples of a "
-            "class. Use groups that share classes, set the parameters that are "
-            "selected to numbers, or use groups=None."
+            "class. Use groups that share classes, set all parameters that are 'auto' "
+            "to other values (covariance_estimator to None), or use groups=None."
         )
 
 
@@ -181,13 +193,18 @@ def folds_of_distinct(y, groups, n_folds=5, seed=0):
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
     runs = np.tile(np.arange(n_folds), (-(-len(y) // n_folds), 1))
     dealt = np.random.default_rng(seed).permuted(runs, axis=1).ravel()
-    folds = dealt[np.arange(len(y)) - np.repeat(starts, counts)]
-    _, first, groups, sizes = np.unique(
-        groups, return_index=True, return_inverse=True, return_counts=True
-    )
-    several = sizes > 1
-    ranks = np.where(several, first, len(y)).argsort().argsort()
-    folds = np.where(several[groups], dealt[ranks[groups]], folds)
+    # Each group counts in the class that has the fewest groups. Otherwise, all groups
+    # of a rare class could be in the same fold.
+    _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
+    labels = np.repeat(np.arange(len(counts)), counts)
+    pairs = np.unique(np.column_stack([groups, labels]), axis=0)
+    n_groups = np.bincount(pairs[:, 1])[pairs[:, 1]]
+    pairs = pairs[np.lexsort([n_groups, pairs[:, 0]])]
+    own = pairs[np.unique(pairs[:, 0], return_index=True)[1], 1]
+    order = np.lexsort([first, own])
+    ranks = np.empty(len(own), dtype=int)
+    ranks[order] = np.arange(len(own)) - np.searchsorted(own[order], own[order])
+    folds = dealt[ranks[groups]]
     first, last = (f.reduceat(folds, starts) for f in (np.minimum, np.maximum))
     is_kept = np.repeat(first == last, counts)
     return np.where((np.bincount(groups, is_kept) > 0)[groups], -1, folds)
@@ -406,9 +423,7 @@ def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
     The accuracy with equal weights of the classes has to exceed one over the number of
     classes by more than two standard errors. ``scores`` contains the scores of the
     classes, of shape (n_samples, n_classes). Only samples of different groups are
-    independent; equal samples are in the same group, even if their labels differ.
-    ``remedy`` names further remedies.
-    Returns whether there was a warning.
+    independent. ``remedy`` names further remedies. Returns whether there was a warning.
     """
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
     correct = scores.argmax(axis=1) == codes

@@ -59,8 +59,8 @@ class HeldOutSamples:
 
         Folds of large data end early, once the rarest class also has its share of the
         held-out samples, but not with groups: one fold can contain few groups. Few
-        samples are divided into folds several times: with one
-        partition of 30 samples, the selection depends on chance.
+        samples are divided into folds several times: with one partition of 30 samples,
+        the selection depends on chance.
         """
         labels = np.unique(self.y, return_inverse=True)[1]
         held_out = np.zeros(labels.max() + 1)

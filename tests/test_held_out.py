@@ -165,9 +165,8 @@ def test_groups_are_held_out_together(model):
     X_test = means[y_test] + rng.normal(size=(900, 20))
     if hasattr(model, "random_state"):
         model.set_params(random_state=0)
-    probabilities, order = [], rng.permutation(len(y))
-    names = np.array([f"subject {subject:02}" for subject in subjects])
-    for rows, groups in ((order, None), (order, names[order]), (slice(None), subjects)):
+    probabilities, order, rows = [], rng.permutation(len(y)), np.arange(len(y))
+    for rows, groups in ((order, None), (order, -subjects[order]), (rows, subjects)):
         found = clone(model).fit(X[rows], y[rows], groups=groups)
         if not hasattr(found, "predict"):
             head = LinearDiscriminantAnalysis().fit(found.transform(X), y)
@@ -181,6 +180,12 @@ def test_groups_are_held_out_together(model):
     da = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match="needs all of X in memory"):
         model.fit(da.from_array(X), da.from_array(y), groups=subjects)
+
+
+def test_groups_of_a_rare_class_are_in_different_folds():
+    groups = np.arange(41).repeat(3)
+    folds = _held_out.folds_of_distinct(groups > 38, groups)
+    assert len(np.unique(folds[groups > 38])) == 2
 
 
 @pytest.mark.parametrize("size", [50, 3000])

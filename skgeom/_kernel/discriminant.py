@@ -436,11 +436,10 @@ class KernelDiscriminantAnalysis(
         ValueError
             If X, y, ``sample_weight`` or ``groups`` is malformed; if there is only one
             class; if parameters are selected and each group contains all samples of a
-            class; if ``n_components`` exceeds the number of components; if
-            the kernel matrix is not symmetric, has infinite or NaN values or is not
-            positive semidefinite; if all samples or all class means are equal in the
-            feature space of the kernel; or if the regularized within-class matrix is
-            singular.
+            class; if ``n_components`` exceeds the number of components; if the kernel
+            matrix is not symmetric, has infinite or NaN values or is not positive
+            semidefinite; if all samples or all class means are equal in the feature
+            space of the kernel; or if the regularized within-class matrix is singular.
         MemoryError
             If the kernel matrix does not fit into memory.
         TypeError

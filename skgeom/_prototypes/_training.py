@@ -747,8 +747,9 @@ def select_temperature(training, held_out_distances):
     """Select the temperature by held-out samples; None if no sample can be held out.
 
     The score of a class is minus the squared distance from its nearest prototype. Each
-    fold contains a fifth of the samples. Folds are held out in turn until they contain
-    ``_FOR_TEMPERATURE`` samples together, so large data require only one fold.
+    fold contains about a fifth of the samples. Folds are held out in turn until they
+    contain ``_FOR_TEMPERATURE`` samples together, so large data require only one fold.
+    With groups, all folds are held out, because one fold can contain few groups.
 
     Parameters
     ----------
@@ -803,7 +804,7 @@ def _held_out_samples(training, most=inf):
 
     Equal samples of a group are merged, and their weights are summed. The samples of a
     class are sorted by their distances from the prototypes, and assigned to folds in
-    this order. Samples that are equal or of the same group are in the same fold.
+    this order. Samples of a group, by default equal samples, are in the same fold.
     """
     distances = training.metric.squared_distances
     squared = compare(distances, training.Z, training.prototypes)

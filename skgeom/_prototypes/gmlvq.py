@@ -48,8 +48,9 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     {n_prototypes}
     n_components : int or None, default=None
         Number of rows of :math:`\Omega`: the dimension of the space in which distances
-        are computed. None is the rank of the centered samples. If ``n_components``
-        exceeds that rank, the remaining rows are zero.
+        are computed. None is the number of features that vary or, if there are fewer
+        samples than features, the rank of the centered samples. If ``n_components``
+        exceeds this number, the remaining rows are zero.
     slope : float, default=10
         The slope s of the sigmoid :math:`\phi`.
     class_weight : None, "balanced" or dict, default=None
@@ -233,7 +234,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 def _principal_axes(Z, weights):
     """Mean of the samples, and principal axes (r, n_features) by descending variance.
 
-    r is the rank of the centered samples; constant features do not change the result.
+    r is the number of features that vary or, for dense samples fewer than the features,
+    the rank of the centered samples.
     """
     xp, mean = namespace(Z), average(Z, weights)
     n_samples, n_features = Z.shape
@@ -254,14 +256,18 @@ def _principal_axes(Z, weights):
     else:
         centered = Z - mean
         scatter = centered.T @ (weights[:, None] * centered)
-    variances, axes = xp.linalg.eigh(scatter)
-    smallest = xp.finfo(Z.dtype).eps * n_features * variances[-1]
-    rank = max(int(xp.count_nonzero(variances > smallest)), 1)
+    variances = xp.linalg.diagonal(scatter)
+    rounding = 100 * xp.finfo(Z.dtype).eps * mean
+    varies = variances > sum_of(weights, axis=0) * rounding**2
+    # The axes of constant features get the smallest eigenvalue, and are left out.
+    last = -sum_of(variances, axis=0) * like(np.eye(n_features), scatter, scatter.dtype)
+    _, axes = xp.linalg.eigh(xp.where(varies[:, None] & varies, scatter, last))
+    rank = max(int(xp.count_nonzero(varies)), 1)
     return mean, xp.flip(axes, axis=1).T[:rank, :]
 
 
 def _unit(Z, weights, rank):
-    """Square root of the mean variance along ``rank`` axes, or 1 if it is 0.
+    """Square root of the total variance divided by ``rank``, or 1 if it is 0.
 
     L-BFGS optimizes prototypes together with a matrix of unit norm. Divided by this
     unit, both have the same order of magnitude.

@@ -12,11 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import (
-    assert_all_finite,
-    compute_class_weight,
-    gen_batches,
-)
+from sklearn.utils import assert_all_finite, compute_class_weight, gen_batches
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
@@ -369,10 +365,10 @@ def checked_groups(groups, y, sample_weight=None):
             f"groups must contain one label per sample, {len(y)} in total, got shape "
             f"{groups.shape}."
         )
+    used = check_sample_weight(sample_weight, y) > 0
     with naming("groups"):
         assert_all_finite(groups, input_name="groups")
-        groups = groups[check_sample_weight(sample_weight, y) > 0]
-        return np.unique(groups, return_inverse=True)[1]
+        return np.unique(groups[used], return_inverse=True)[1]
 
 
 def known_labels(y, name="y"):
