@@ -165,8 +165,8 @@ def test_groups_are_held_out_together(model):
     X_test = means[y_test] + rng.normal(size=(900, 20))
     if hasattr(model, "random_state"):
         model.set_params(random_state=0)
-    probabilities, order, rows = [], rng.permutation(len(y)), np.arange(len(y))
-    for rows, groups in ((order, None), (order, -subjects[order]), (rows, subjects)):
+    probabilities, order, same = [], rng.permutation(len(y)), np.arange(len(y))
+    for rows, groups in ((order, None), (order, -subjects[order]), (same, subjects)):
         found = clone(model).fit(X[rows], y[rows], groups=groups)
         if not hasattr(found, "predict"):
             head = LinearDiscriminantAnalysis().fit(found.transform(X), y)
