@@ -46,8 +46,8 @@ def sample_rows(X, y, sample_weight=None, groups=None):
 
     If X has more rows, equal rows of a class become one row with the sum of their
     weights. The values of a row determine whether it is selected, so the result does
-    not depend on the order of the rows or on the division into blocks. If ``groups``
-    are given, all rows are used: a selection could contain few groups.
+    not depend on the order of the rows or on the division into blocks. With ``groups``,
+    all rows are returned in their order, because a selection could contain few groups.
 
     Returns
     -------

@@ -49,7 +49,6 @@ class HeldOutSamples:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
         rows, weights = sample_rows(X, y, sample_weight, groups)
         self._has_groups = groups is not None
-        groups = None if groups is None else groups[rows]
         X, y = to_numpy(take(X, rows)).astype(np.float64, copy=False), y[rows]
         distinct, self.weights, self.groups = distinct_rows(X, y, weights, groups)
         self.X, self.y = X[distinct], y[distinct]

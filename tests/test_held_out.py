@@ -8,17 +8,15 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
-from skgeom import (
-    GMLVQ,
-    RSLVQ,
-    SQFA,
-    AMAGauss,
-    ClassStatistics,
-    GaussianClassifier,
-    _held_out,
-)
+from skgeom import GMLVQ, RSLVQ, SQFA, AMAGauss, ClassStatistics, GaussianClassifier
 from skgeom import KernelDiscriminantAnalysis as KDA
-from skgeom._held_out import held_out_folds, in_distinct_samples, training_statistics
+from skgeom._held_out import (
+    folds_of_distinct,
+    held_out_folds,
+    in_distinct_samples,
+    sample_rows,
+    training_statistics,
+)
 from skgeom.utils.linalg import fold_order
 
 
@@ -83,10 +81,10 @@ def test_training_statistics_are_those_of_the_remaining_samples(rng):
 
 @pytest.mark.parametrize("model", [SQFA(2, random_state=0), GaussianClassifier()])
 def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, rng):
-    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 100)
+    monkeypatch.setattr("skgeom._held_out.MOST_SAMPLES", 100)
     X, y = rng.integers(-9, 9, size=(300, 5)) / 4, np.arange(300) % 3
     X[y == 1] *= 2
-    assert len(_held_out.sample_rows(X, y)[0]) == 100
+    assert len(sample_rows(X, y)[0]) == 100
     expected = clone(model).fit(X, y)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(300)
@@ -145,9 +143,9 @@ def test_a_single_remaining_distinct_sample_has_no_covariance(seed):
 
 def test_part_of_discrete_samples_has_all_their_values(monkeypatch, rng):
     """Equal samples of a class are one, with a weight."""
-    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 60)
+    monkeypatch.setattr("skgeom._held_out.MOST_SAMPLES", 60)
     X, y = rng.integers(0, 2, size=(500, 4)).astype(float), np.arange(500) % 3
-    rows, weights = _held_out.sample_rows(X, y)
+    rows, weights = sample_rows(X, y)
     assert len(rows) == 48  # 16 values in three classes
     assert weights.sum() == 500
     for row, weight in zip(rows, weights, strict=True):
@@ -172,8 +170,7 @@ def test_groups_are_held_out_together(model):
             head = LinearDiscriminantAnalysis().fit(found.transform(X), y)
             found = make_pipeline(found, head)
         probabilities.append(found.predict_proba(X_test))
-    losses = [log_loss(y_test, each) for each in probabilities]
-    assert losses[1] < losses[0] - 0.3
+    assert log_loss(y_test, probabilities[1]) < log_loss(y_test, probabilities[0]) - 0.3
     assert_allclose(probabilities[1], probabilities[2], rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match="each group contains all samples of a class"):
         model.fit(X, y, groups=y)
@@ -184,7 +181,7 @@ def test_groups_are_held_out_together(model):
 
 def test_groups_of_a_rare_class_are_in_different_folds():
     groups = np.arange(41).repeat(3)
-    folds = _held_out.folds_of_distinct(groups > 38, groups)
+    folds = folds_of_distinct(groups > 38, groups)
     assert len(np.unique(folds[groups > 38])) == 2
 
 

@@ -318,7 +318,6 @@ class BaseFilters(
         samples = None
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight, groups)
-            groups = None if groups is None else groups[rows]
             points = take(space.samples, rows)
             samples = SelectionSamples(take(X, rows), y[rows], weights, groups, points)
         return TrainingData(statistics, space, y, samples)

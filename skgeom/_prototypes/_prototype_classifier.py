@@ -396,8 +396,7 @@ class PrototypeClassifier(
             return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
-        groups = checked_groups(groups, y, sample_weight)
-        training = replace(training, groups=groups)
+        training = replace(training, groups=checked_groups(groups, y, sample_weight))
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():

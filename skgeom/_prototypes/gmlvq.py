@@ -259,7 +259,7 @@ def _principal_axes(Z, weights):
     variances = xp.linalg.diagonal(scatter)
     rounding = 100 * xp.finfo(Z.dtype).eps * mean
     varies = variances > sum_of(weights, axis=0) * rounding**2
-    # The axes of constant features get the smallest eigenvalue, and are left out.
+    # The axes of constant features get the smallest eigenvalue, and are omitted.
     last = -sum_of(variances, axis=0) * like(np.eye(n_features), scatter, scatter.dtype)
     _, axes = xp.linalg.eigh(xp.where(varies[:, None] & varies, scatter, last))
     rank = max(int(xp.count_nonzero(varies)), 1)

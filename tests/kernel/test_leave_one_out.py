@@ -232,10 +232,13 @@ def test_bad_groups(wine):
     X, y = wine
     with pytest.raises(ValueError, match="groups must contain one label per sample"):
         KDA().fit(X, y, groups=[0, 1])
+    with pytest.raises(ValueError, match="groups contains NaN"):
+        KDA().fit(X, y, groups=np.r_[np.nan, y[1:]])
     with pytest.raises(ValueError, match="groups contains 1 missing label"):
         KDA().fit(X, y, groups=[None, *map(str, y[1:])])
-    with pytest.raises(ValueError, match="each group contains all samples of a class"):
-        KDA().fit(X, y, groups=y)
+    for groups in (y, np.zeros(len(y))):
+        with pytest.raises(ValueError, match="each group contains all samples of a cl"):
+            KDA().fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="more distinct samples"):
         first = np.unique(y, return_index=True)[1].repeat(3)
         KDA().fit(X[first], y[first])
