@@ -813,8 +813,9 @@ class KernelDiscriminantAnalysis(
         """Estimate the parameters of the decisions on held-out samples.
 
         If a group contains a whole class, its held-out samples would be assigned to the
-        other classes. Copies of one sample are therefore not held out, because new
-        samples may equal them as well; groups given by the user are omitted.
+        other classes. Such groups are omitted if they are given by the user. Of copies
+        of one sample, only one copy is held out, so the others predict it; a sample
+        with the smallest weight is no copy, and is omitted.
         """
         held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights
@@ -825,9 +826,9 @@ class KernelDiscriminantAnalysis(
         )
         shares = shares_of_classes(codes, groups, weights, data.class_weights)
         is_whole = np.isin(groups, groups[shares == 1])
-        shares[is_whole] = int(has_groups)
-        if not has_groups:
-            predicted[is_whole] = components[is_whole]
+        copies = data.sample_weight[held_out][is_whole] / data.sample_weight.min()
+        shares[is_whole] = 1 if has_groups else 1 / copies
+        predicted[is_whole] = components[is_whole]
         # If a sample determines its own prediction, which is possible without
         # regularization, its held-out components are rounding errors.
         shares = np.where(complement[0] > 1e-8, shares, 1)

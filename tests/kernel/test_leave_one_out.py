@@ -446,6 +446,19 @@ def test_probabilities_if_a_class_consists_of_copies():
     assert log_loss(y[300:], proba) < 0.2
 
 
+def test_class_of_one_sample():
+    """Its mean is uncertain, although no sample of the class can be held out."""
+    X, y = load_digits(return_X_y=True)
+    counts = np.where(np.arange(10) == 8, 1, 30)
+    rows = np.concatenate([np.flatnonzero(y == k)[:n] for k, n in enumerate(counts)])
+    kda = KDA().fit(X[rows], y[rows])
+    lengths = np.linalg.norm(kda.decision_means_, axis=1)
+    assert (lengths / np.linalg.norm(kda.means_, axis=1)).argmin() == 8
+    X, y = np.delete(X, rows, axis=0), np.delete(y, rows)
+    assert kda.score(X, y) > 0.84  # LDA with shrinkage: 0.77
+    assert log_loss(y, kda.predict_proba(X)) < 0.8
+
+
 def test_more_classes_than_held_out_samples(monkeypatch):
     monkeypatch.setattr(discriminant, "_MAX_HELD_OUT", 20)
     rng = np.random.default_rng(0)
