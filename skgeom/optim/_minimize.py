@@ -253,7 +253,22 @@ class _MonitoredProblem:
             self._unit = norm
 
     def cost(self, point):
-        return self._evaluate(point)[0] / self._unit
+        """The cost; an evaluation that is not stored computes the gradient as well."""
+        evaluated = self._stored(point)
+        if evaluated is None:
+            evaluated = np.inf, None, np.inf
+            self._n_evaluations += 1
+            manifold = self.manifold
+            with suppress(np.linalg.LinAlgError):
+                cost, gradient = self._value_and_gradient(point)
+                if np.isfinite(cost):
+                    convert = manifold.euclidean_to_riemannian_gradient
+                    gradient = convert(point, gradient)
+                    norm = manifold.norm(point, gradient)
+                    if np.isfinite(norm):
+                        evaluated = cost, gradient, norm
+            self._latest = point, evaluated
+        return evaluated[0] / self._unit
 
     def riemannian_gradient(self, point):
         """The gradient at the next iterate; raises _Stop if a stopping rule is met."""
@@ -322,27 +337,20 @@ class _MonitoredProblem:
             reason=reason,
         )
 
-    def _evaluate(self, point):
-        """Cost, Riemannian gradient and norm of the gradient, computed once per point.
-
-        The values at the latest point and at the latest iterate are kept, because an
-        optimizer returns to its iterate after a rejected step.
-        """
+    def _stored(self, point):
+        """The result of :meth:`_evaluate` if the point was evaluated recently."""
         for memo in (self._latest, self._iterate):
             if memo is not None and _same(memo[0], point):
                 return memo[1]
-        evaluated = np.inf, None, np.inf
-        self._n_evaluations += 1
-        manifold = self.manifold
-        with suppress(np.linalg.LinAlgError):
-            cost, gradient = self._value_and_gradient(point)
-            if np.isfinite(cost):
-                gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)
-                norm = manifold.norm(point, gradient)
-                if np.isfinite(norm):
-                    evaluated = cost, gradient, norm
-        self._latest = point, evaluated
-        return evaluated
+        return None
+
+    def _evaluate(self, point):
+        """Cost, Riemannian gradient and norm of the gradient, computed once per point.
+
+        All are infinite or None if the cost or the gradient is not finite.
+        """
+        self.cost(point)
+        return self._stored(point)
 
     def _stop_if_done(self, norm):
         if norm == np.inf:
