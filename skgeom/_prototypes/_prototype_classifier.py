@@ -25,8 +25,6 @@ from skgeom._prototypes._training import (
     find_variance,
     fit_lbfgs,
     fit_sgd,
-    in_tangent_space,
-    select_temperature,
 )
 from skgeom.utils._dask import check_not_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
@@ -418,29 +416,6 @@ class PrototypeClassifier(
             return partial(fit_sgd, training, loss, *schedule)
         options = self._lbfgs_options(training)
         return partial(fit_lbfgs, training, loss, self._scale(training), **options)
-
-    def _selected_temperature(self, training):
-        """Temperature selected with the distances of held-out samples."""
-        learner = copy(self)  # stores the prototypes of each fold
-        with warnings.catch_warnings():  # the fit to all samples repeats the warning
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return select_temperature(training, learner._held_out_distances)
-
-    def _held_out_distances(self, rest, held_out):
-        """Squared distances of held-out samples from prototypes fitted to the rest.
-
-        If the metric has a ``tangent_metric``, the prototypes are fitted in the tangent
-        space at the mean of the initial prototypes. This takes a fraction of the time,
-        and is accurate enough to select the temperature.
-        """
-        metric, is_curved = rest.metric, rest.metric.tangent_metric
-        rest = in_tangent_space(rest) if is_curved else rest
-        solver = self._solver(rest, self._loss(rest), np.random.RandomState(0))
-        self._store(rest, solver())
-        prototypes = self._training.prototypes
-        if is_curved:
-            prototypes = rest.metric.decode(prototypes)
-        return compare(partial(self._compare, metric), held_out.Z, prototypes)
 
     @estimator_method
     def transform(self, X):

@@ -9,6 +9,7 @@ squared distances and their gradients (``_metrics.py``), and the loss the deriva
 with respect to the squared distances (``_losses.py``).
 """
 
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -769,7 +770,9 @@ def select_temperature(training, held_out_distances):
         own = ~rest
         if training.groups is None:
             own |= folds < 0  # all samples of a class, or equal to all of a class
-        squared = held_out_distances(_subset(sample, rest), _subset(sample, own))
+        with warnings.catch_warnings():  # the fit to all samples repeats the warning
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            squared = held_out_distances(_subset(sample, rest), _subset(sample, own))
         scores[own] = to_numpy(nearest_scores(squared, training.counts))
         found |= own
         if training.groups is None and np.count_nonzero(found) >= _FOR_TEMPERATURE:
