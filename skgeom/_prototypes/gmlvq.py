@@ -187,7 +187,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         if issparse(training.Z) and n_samples < n_features:
             training = replace(training, Z=training.Z.toarray())
         continues = training.scale is not None
-        mean, axes = _principal_axes(training.Z, training.weights)
+        mean, axes, unit = _principal_axes(training.Z, training.weights)
         n_rows = self.n_components or axes.shape[0]
         if continues and self.n_components in (None, self.omega_.shape[0]):
             omega = self.omega_
@@ -198,7 +198,6 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         # may be outside.
         spanned = axes.shape[0] < n_features and not issparse(training.Z)
         spanned = spanned and isinstance(self.init, str) and not continues
-        unit = _unit(training.Z, training.weights, axes.shape[0])
         axes = axes if spanned else None
         reduction = Relevance(training, mean, axes, n_rows, unit)
         return {
@@ -232,52 +231,42 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 
 
 def _principal_axes(Z, weights):
-    """Mean of the samples, and principal axes (r, n_features) by descending variance.
+    """Mean of the samples, principal axes (r, n_features), and a unit of length.
 
-    r is the number of features that vary or, for dense samples fewer than the features,
-    the rank of the centered samples.
+    The axes are sorted by descending variance. r is the number of features that vary
+    or, for dense samples fewer than the features, the rank of the centered samples. The
+    unit is the square root of the total variance divided by r, or 1 if it is 0.
     """
     xp, mean = namespace(Z), average(Z, weights)
     n_samples, n_features = Z.shape
-    if issparse(Z) or n_samples >= n_features:
+    if not issparse(Z) and n_samples < n_features:
+        centered = xp.sqrt(weights)[:, None] * (Z - mean)
+        _, sizes, axes = xp.linalg.svd(centered, full_matrices=False)
+        varies = sizes > xp.finfo(Z.dtype).eps * n_features * sizes[0]
+        variances = sizes**2
+    else:
         require_memory(
             24 * n_features**2,  # the matrix, its eigenvectors and their workspace
             f"The covariances of {n_features} features and their axes",
             "Reduce the features first, for example by TruncatedSVD.",
         )
-    if issparse(Z):
-        squares = (Z.T @ Z.multiply(weights[:, None])).toarray()
-        scatter = squares - weights.sum() * np.outer(mean, mean)
-    elif Z.shape[0] < Z.shape[1]:
-        centered = xp.sqrt(weights)[:, None] * (Z - mean)
-        _, sizes, axes = xp.linalg.svd(centered, full_matrices=False)
-        smallest = xp.finfo(Z.dtype).eps * Z.shape[1] * sizes[0]
-        return mean, axes[: max(int(xp.count_nonzero(sizes > smallest)), 1), :]
-    else:
-        centered = Z - mean
-        scatter = centered.T @ (weights[:, None] * centered)
-    variances = xp.linalg.diagonal(scatter)
-    rounding = 100 * xp.finfo(Z.dtype).eps * mean
-    varies = variances > sum_of(weights, axis=0) * rounding**2
-    # The axes of constant features get the smallest eigenvalue, and are omitted.
-    last = -sum_of(variances, axis=0) * like(np.eye(n_features), scatter, scatter.dtype)
-    _, axes = xp.linalg.eigh(xp.where(varies[:, None] & varies, scatter, last))
+        if issparse(Z):
+            squares = (Z.T @ Z.multiply(weights[:, None])).toarray()
+            scatter = squares - weights.sum() * np.outer(mean, mean)
+        else:
+            centered = Z - mean
+            scatter = centered.T @ (weights[:, None] * centered)
+        variances = xp.linalg.diagonal(scatter)
+        rounding = 100 * xp.finfo(Z.dtype).eps * mean
+        varies = variances > sum_of(weights, axis=0) * rounding**2
+        # The axes of constant features get the smallest eigenvalue, and are omitted.
+        identity = like(np.eye(n_features), scatter, scatter.dtype)
+        last = -sum_of(variances, axis=0) * identity
+        _, axes = xp.linalg.eigh(xp.where(varies[:, None] & varies, scatter, last))
+        axes = xp.flip(axes, axis=1).T
     rank = max(int(xp.count_nonzero(varies)), 1)
-    return mean, xp.flip(axes, axis=1).T[:rank, :]
-
-
-def _unit(Z, weights, rank):
-    """Square root of the total variance divided by ``rank``, or 1 if it is 0.
-
-    L-BFGS optimizes prototypes together with a matrix of unit norm. Divided by this
-    unit, both have the same order of magnitude.
-    """
-    mean = average(Z, weights)
-    if issparse(Z):
-        variances = average(Z.multiply(Z).tocsr(), weights) - mean**2
-    else:
-        variances = average((Z - mean) ** 2, weights)
-    return sqrt(max(float(sum_of(variances, axis=0)), 0) / rank) or 1.0
+    total = float(sum_of(variances, axis=0) / sum_of(weights, axis=0))
+    return mean, axes[:rank, :], sqrt(max(total, 0) / rank) or 1.0
 
 
 class Relevance:
