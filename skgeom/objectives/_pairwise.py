@@ -8,7 +8,6 @@ the pair contributes to the sampling error.
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
@@ -24,10 +23,6 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.threads import map_threads
 from skgeom.utils.validation import check_array, check_semidefinite, check_symmetric
-
-# Number of covariance entries in a block of classes that one thread projects
-# (benchmarks/bench_many_classes.py).
-_NUMBERS_PER_BLOCK = 2**21
 
 # Largest number of pairs that are evaluated without sampling; 100 classes have about as
 # many (benchmarks/bench_many_classes.py).
@@ -321,11 +316,9 @@ class ClassMoments:
         Class covariances :math:`\Phi_i`; not copied if C-contiguous.
     regularization : float
         :math:`\sigma^2`, in squared units of the data.
-    parallel : bool, default=False
-        Whether to project NumPy arrays with our own threads instead of BLAS threads.
     """
 
-    def __init__(self, means, covariances, regularization, parallel=False):
+    def __init__(self, means, covariances, regularization):
         self._xp, self._double = namespace(covariances), float_dtype(covariances)
         self.means = to_numpy(means)
         self._is_structured = isinstance(covariances, StructuredCovariances)
@@ -333,7 +326,6 @@ class ClassMoments:
             covariances = np.ascontiguousarray(covariances)
         self.covariances = covariances
         self.regularization = regularization
-        self.parallel = parallel
 
     def project(self, basis):
         """The moments for filters ``basis @ G``, as a function of G."""
@@ -341,14 +333,14 @@ class ClassMoments:
             covariances = self.covariances.project(basis)
         else:
             columns = like(basis, self.covariances, self.covariances.dtype)
-            products = map_threads(
-                lambda block: columns.T @ (self.covariances[block, ...] @ columns),
-                self._blocks,
-            )
-            covariances = in_double(namespace(products[0]).concat(products))
+            products = [  # class by class, to save memory
+                columns.T @ (self.covariances[k, ...] @ columns)
+                for k in range(len(self.means))
+            ]
+            covariances = in_double(self._xp.stack(products))
         covariances = np.asarray(to_numpy(covariances), dtype=np.float64)
         means, sigma2 = self.means @ basis, self.regularization
-        return ClassMoments(means, covariances, sigma2, self.parallel)
+        return ClassMoments(means, covariances, sigma2)
 
     def __call__(self, filters):
         """Projected means (c, m) and covariances (c, m, m), and their VJP.
@@ -363,14 +355,10 @@ class ClassMoments:
             n_classes, n_features = self.means.shape
             n_filters = filters.shape[1]
             rows = like(filters.T, model, model.dtype)
-
-            def product(block):
-                return rows @ xp.reshape(model[block, ...], (-1, n_features)).T
-
             # The products F' Phi_i, in one pass over the covariances that takes most of
             # the time.
-            halves = map_threads(product, self._blocks)
-            half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
+            half = rows @ xp.reshape(model, (-1, n_features)).T
+            half = xp.astype(half, double, copy=False)
             by_class = xp.reshape(half, (n_filters, n_classes, n_features))
             by_class = xp.permute_dims(by_class, (1, 0, 2))
             products = by_class @ like(filters, model, double)
@@ -390,15 +378,6 @@ class ClassMoments:
             return 2 * weighted_sum(of_covariances) + self.means.T @ of_means
 
         return self.means @ filters, covariances, pull_back
-
-    @cached_property
-    def _blocks(self):
-        """Slices of the classes, each processed by one thread."""
-        n_classes, n_blocks = len(self.means), 1
-        if self.parallel and self._xp is np:
-            n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
-        ends = np.linspace(0, n_classes, n_blocks + 1).astype(int)
-        return [slice(*pair) for pair in pairwise(ends)]
 
 
 class MeanPairwiseDistance(Objective):
@@ -447,7 +426,7 @@ class MeanPairwiseDistance(Objective):
         self.weights = np.ones(means.shape[0]) if weights is None else weights
         self.pair_weights = pair_weights
         self.n_pairs = n_weighted_pairs(self.weights, pair_weights)
-        self.classes = ClassMoments(means, covariances, regularization, self.parallel)
+        self.classes = ClassMoments(means, covariances, regularization)
 
     @cached_property
     def _pairs(self):

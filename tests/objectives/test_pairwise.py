@@ -155,8 +155,7 @@ def test_projection_is_the_composition(name, squared, make_problem, rng):
 
 
 def test_threads_change_nothing(make_gaussians, monkeypatch):
-    """Blocks of classes and of pairs are the same whatever the number of threads."""
-    monkeypatch.setattr("skgeom.objectives._pairwise._NUMBERS_PER_BLOCK", 100)
+    """Blocks of pairs are the same whatever the number of threads."""
     arguments = *make_gaussians((40,), 6), 0.1, DISTANCES["fisher-rao"]
     filters = np.random.default_rng(0).standard_normal((6, 3))
     basis = np.linalg.qr(filters)[0]
