@@ -1244,8 +1244,7 @@ def _read(X, y, sample_weight, covariance_estimator=None, axes=None, pooled=Fals
     if not is_dask(X):
         options = axes, pooled, covariance_estimator
         return statistics_of_block(None, X, y, sample_weight, *options)
-    shared = (axes, pooled) if pooled or axes is not None else ()
-    parts = map_row_blocks(statistics_of_block, X, y, sample_weight, *shared)
+    parts = map_row_blocks(statistics_of_block, X, y, sample_weight, axes, pooled)
     return merged(parts, ClassStatistics.merge).compute()
 
 

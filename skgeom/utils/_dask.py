@@ -3,7 +3,6 @@
 import copy
 from contextlib import contextmanager
 from functools import partial, wraps
-from itertools import chain
 
 import numpy as np
 from sklearn.utils._set_output import _get_output_config
@@ -50,13 +49,9 @@ def row_blocks(X, y, sample_weight=None):
     ValueError
         If the blocks of ``y`` or ``sample_weight`` do not match the blocks of X.
     """
-    return _blocks(_aligned_columns(X, y, sample_weight))
-
-
-def _blocks(columns):
-    """The blocks of aligned columns, as for :func:`row_blocks`."""
     import dask
 
+    columns = _aligned_columns(X, y, sample_weight)
     if any(map(_is_array, columns)):
         n_blocks = len(row_chunks(columns[0]))
         # Arrays are optimized together, so that they share the tasks that create their
@@ -72,18 +67,22 @@ def _blocks(columns):
             else:
                 blocks.append(_delayed(column))
         return list(zip(*blocks, strict=True))
+    # Dask may merge the blocks of each column of a file differently, unless it computes
+    # all columns together.
+    options = {"align_dataframes": False, "enforce_metadata": False}
+    frames = columns[0].map_partitions(
+        _of_frames, *columns[1:], **options, meta=empty_block(columns[0])
+    )
     return [
         tuple(None if c is None else block[k] for k, c in enumerate(columns))
-        for block in _delayed(_map_frames(_columns, columns))
+        for block in _delayed(frames)
     ]
 
 
 def map_row_blocks(function, X, y, sample_weight=None, *shared):
     """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
 
-    The data are read only once for all columns. The steps that make a block of arrays,
-    or of a frame if nothing is shared, are part of its task, so no block waits in
-    memory between two tasks. Errors are those of :func:`row_blocks`.
+    Errors are those of :func:`row_blocks`.
 
     Parameters
     ----------
@@ -102,63 +101,13 @@ def map_row_blocks(function, X, y, sample_weight=None, *shared):
     import dask
 
     shared = [dask.delayed(value, traverse=False) for value in shared]
-    columns = _aligned_columns(X, y, sample_weight)
-    arrays = [_is_array(column) for column in columns if column is not None]
-    if all(arrays):
-        return _map_arrays(function, columns, shared)
-    if not any(arrays) and not shared:  # which frames of Dask 2024 do not compute
-        return _delayed(_map_frames(function, columns))
-    of_block, blocks = dask.delayed(function), _blocks(columns)
-    return [of_block(number, *block, *shared) for number, block in enumerate(blocks)]
+    blocks = enumerate(row_blocks(X, y, sample_weight))
+    of_block = dask.delayed(function)
+    return [of_block(number, *block, *shared) for number, block in blocks]
 
 
-def _map_arrays(function, columns, shared):
-    """The tasks of :func:`map_row_blocks` for arrays."""
-    from dask.array import blockwise, map_blocks
-
-    axes = tuple(range(columns[0].ndim))
-    chunks = ((1,) * len(row_chunks(columns[0])),)
-    numbers = map_blocks(_number, chunks=chunks, meta=np.empty(0, dtype=int))
-    arguments = [(numbers, axes[:1])]
-    arguments += [(c, None if c is None else axes[: c.ndim]) for c in columns]
-    arguments += [(value, None) for value in shared]
-    parts = blockwise(
-        partial(_with_number, function),
-        axes,
-        *chain.from_iterable(arguments),
-        align_arrays=False,  # alignment needs the lengths of all blocks
-        adjust_chunks=dict.fromkeys(axes, 1),
-        token=function.__name__.strip("_"),
-        meta=np.empty((0,) * len(axes), dtype=object),
-    )
-    return _delayed(parts)
-
-
-def _number(block_id):
-    return np.array(block_id)
-
-
-def _with_number(function, number, *arguments):
-    return function(int(number[0]), *arguments)
-
-
-def _map_frames(function, columns):
-    """A frame with the results of :func:`map_row_blocks` as its blocks."""
-    X, *others = columns
-    # Dask may merge the blocks of each column of a file differently, unless it computes
-    # all columns together.
-    return X.map_partitions(
-        _of_frames,
-        *others,
-        function=function,
-        align_dataframes=False,
-        enforce_metadata=False,
-        meta=empty_block(X),
-    )
-
-
-def _of_frames(X, y, sample_weight, function, partition_info=None):
-    columns = X, y, sample_weight
+def _of_frames(*columns):
+    """A block of each column; ValueError if their lengths differ."""
     lengths = [len(column) for column in columns if column is not None]
     if len(set(lengths)) > 1:
         raise ValueError(
@@ -166,10 +115,6 @@ def _of_frames(X, y, sample_weight, function, partition_info=None):
             "weights. Use columns of one data frame, or call persist() on each, "
             "because Dask may merge blocks of separate files differently."
         )
-    return function(partition_info["number"], *columns)
-
-
-def _columns(number, *columns):
     return columns
 
 
