@@ -112,15 +112,15 @@ def _bits(values):
     return bits
 
 
-def held_out_folds(X, y, n_folds=5, groups=None):
+def held_out_folds(X, y, n_folds=5):
     """The fold in which each sample is held out.
 
     The distinct samples of a class are sorted by their features. Each run of
     ``n_folds`` successive samples is distributed over all folds, in a fixed
-    pseudo-random order. Without ``groups``, equal samples are in the same fold, even if
-    their labels differ. The folds therefore do not depend on the order of the samples,
-    on the units of features, or, except for ties, on the order of features, and are the
-    same for repeated samples and for samples with weights.
+    pseudo-random order. Equal samples are in the same fold, even if their labels
+    differ. The folds therefore do not depend on the order of the samples, on the units
+    of features, or, except for ties, on the order of features, and are the same for
+    repeated samples and for samples with weights.
 
     Parameters
     ----------
@@ -130,21 +130,17 @@ def held_out_folds(X, y, n_folds=5, groups=None):
         Labels of the samples.
     n_folds : int, default=5
         Number of folds.
-    groups : ndarray of shape (n_samples,), default=None
-        Groups of samples that are held out together; by default, the result of
-        ``groups_of_equal``.
 
     Returns
     -------
     ndarray of int, shape (n_samples,)
         Indices of folds, from 0 to ``n_folds - 1``. If all samples of a class are in
-        one fold, they and the other samples of their groups are never held out, because
-        no sample of the class would remain; the index is then -1.
+        one fold, they and equal samples are never held out, because no sample of the
+        class would remain; the index is then -1.
     """
     order, is_first = _sort(X, y)
     folds, rows = np.empty(len(y), dtype=int), order[is_first]
-    groups = groups_of_equal(X) if groups is None else groups
-    of_distinct = folds_of_distinct(y[rows], groups[rows], n_folds)
+    of_distinct = folds_of_distinct(y[rows], groups_of_equal(X)[rows], n_folds)
     folds[order] = of_distinct[np.cumsum(is_first) - 1]
     return folds
 

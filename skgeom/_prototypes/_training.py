@@ -22,11 +22,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from skgeom._held_out import (
-    check_groups,
     class_shares,
+    distinct_rows,
     fit_temperature,
-    groups_of_equal,
-    held_out_folds,
+    folds_of_distinct,
     warn_if_at_chance,
     within_standard_error,
 )
@@ -811,29 +810,20 @@ def _held_out_samples(training, most=inf):
     """
     distances = training.metric.squared_distances
     squared = compare(distances, training.Z, training.prototypes)
-    y, labels = to_numpy(training.y), to_numpy(training.labels)
-    squared = to_numpy(squared)
-    own = np.where(labels == y[:, None], squared, np.inf).min(axis=1)
-    distances = np.column_stack([own, squared]) / training.variance
+    y, weights = to_numpy(training.y), to_numpy(training.weights)
     # Different samples can have equal distances, but not equal random projections.
     points = training.Z
     points = points if issparse(points) else to_numpy(points).reshape(len(y), -1)
     projection = points @ np.random.default_rng(0).standard_normal(points.shape[1])
     projection = projection.real / (projection.real.std() or 1)
     # Rounded to single precision, the values of equal samples are equal.
-    values = np.float32(1 + np.column_stack([distances, projection]))
-    groups = training.groups
-    if groups is not None:
-        check_groups(groups, y)
-    given = np.zeros(len(y)) if groups is None else groups
-    keys = np.column_stack([y, values, given])
-    _, rows, copies = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    weights = np.bincount(copies.ravel(), to_numpy(training.weights))
-    some = slice(None, None, max(ceil(len(rows) / most), 1))
-    rows, weights = rows[some], like(weights[some], training.weights)
-    sample = replace(_subset(training, rows), weights=weights)
-    if groups is None:
-        groups = groups_of_equal(values[:, 1:])  # without the distance of the class
-    groups = groups[rows]
-    folds = held_out_folds(np.arange(len(rows))[:, None], y[rows], groups=groups)
-    return sample, folds, groups
+    values = np.column_stack([to_numpy(squared) / training.variance, projection])
+    values = np.float32(1 + values)
+    rows, weights, groups = distinct_rows(values, y, weights, training.groups)
+    correct = to_numpy(training.labels) == y[rows, None]
+    own = np.where(correct, values[rows, :-1], np.inf).min(axis=1)
+    order = np.lexsort([own, y[rows]])[:: max(ceil(len(rows) / most), 1)]
+    rows, weights, groups = rows[order], weights[order], groups[order]
+    sample = _subset(training, rows)
+    sample = replace(sample, weights=like(weights, training.weights))
+    return sample, folds_of_distinct(y[rows], groups), groups
