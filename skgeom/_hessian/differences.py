@@ -6,6 +6,7 @@ least 900 evaluations for ten features, compared with 110 evaluations here.
 
 import numpy as np
 from scipy.special import log_softmax
+from scipy.stats import iqr
 
 from skgeom._hessian import models
 from skgeom.utils.array_api import to_numpy
@@ -60,22 +61,35 @@ def difference_model(function, X, name, curvature):
     """Model of a function X -> logits by central differences.
 
     The step in a feature is about the fourth root of the precision eps of the logits
-    times the standard deviation of the feature. A second difference with the step h has
-    a rounding error of the order eps / h^2 and a truncation error of the order h^2. For
-    this step, the two errors are about equal.
+    times the standard deviation of the feature, or its interquartile range, scaled to
+    the standard deviation of a Gaussian, if this is smaller. A second difference with
+    the step h has a rounding error of the order eps / h^2 and a truncation error of the
+    order h^2. For this step, the two errors are about equal.
     """
     logits = function(X)
     precision = np.finfo(logits.dtype).eps
     steps = _steps(X, precision)
     shifts = np.diag(steps)
-    if not _is_smooth(function, X, steps, precision, curvature):
+    try:
+        with np.errstate(invalid="ignore"):
+            is_smooth = _is_smooth(function, X, steps, precision, curvature)
+    except ValueError as error:
+        raise ValueError(
+            f"The Hessian of {name} by differences requires the probabilities of "
+            "samples that are shifted by a small part of the spread of a feature, but "
+            f"their computation raised the error {str(error)!r}. If a feature is "
+            "transformed, for example by a logarithm, pass the transformed samples and "
+            "the classifier without the transformation."
+        ) from error
+    if not is_smooth:
         raise ValueError(
             f"There is no Hessian of {name} by differences: its probabilities are not "
             "a smooth function of X, as for trees, nearest neighbors, isotonic "
-            "calibration, and SVC with more than two classes, whose decision values "
-            "are votes. Use a smooth classifier such as KernelDiscriminantAnalysis, "
-            "calibrate with method='sigmoid', or use curvature='gauss-newton' for "
-            "piecewise linear logits, such as those of a ReLU network."
+            "calibration, logarithms of features near zero, and SVC with more than two "
+            "classes, whose decision values are votes. Use a smooth classifier such as "
+            "KernelDiscriminantAnalysis, calibrate with method='sigmoid', or use "
+            "curvature='gauss-newton' for piecewise linear logits, such as those of a "
+            "ReLU network."
         )
 
     def expand(X):
@@ -120,9 +134,10 @@ def _finite(logits):
 def _steps(X, precision):
     """Steps of differences: powers of two, which reduce rounding errors of X + step."""
     size = np.abs(X).max(axis=0)
-    deviation = X.std(axis=0)
-    constant = deviation <= 10 * np.finfo(np.float64).eps * size
-    scale = np.where(constant, size, deviation)
+    rounding = 10 * np.finfo(np.float64).eps * size
+    deviation, spread = X.std(axis=0), iqr(X, axis=0, scale="normal")
+    scale = np.where(spread > rounding, np.minimum(spread, deviation), deviation)
+    scale = np.where(deviation > rounding, scale, size)
     scale = np.where(scale > 0, scale, 1.0)
     return np.exp2(np.round(np.log2(precision**0.25 * scale)))
 
@@ -151,8 +166,8 @@ def _is_smooth(function, X, steps, precision, curvature):
             firsts.append(weights * (up - down) / h)
             seconds.append(weights * (up + down) / h**2)
         checked = [firsts] if curvature == "gauss-newton" else [firsts, seconds]
-        gaps = [np.linalg.norm(a - b) - 0.1 * np.linalg.norm(b) for a, b in checked]
-        if (flat and varies) or max(gaps) > rounding:
+        gaps = [np.linalg.norm(a - b) - 0.01 * np.linalg.norm(b) for a, b in checked]
+        if (flat and varies) or not max(gaps) <= rounding:  # may be NaN
             return False
     return True
 

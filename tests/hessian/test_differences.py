@@ -87,6 +87,18 @@ def test_steps_of_constant_and_shifted_features(rng, assert_close):
     assert_close(H, expected)
 
 
+def test_transformations_of_heavy_tailed_features(rng, assert_close):
+    """The standard deviation is far larger than most values."""
+    X, y = np.exp(3 * rng.normal(size=(300, 3))), np.arange(300) % 2
+    model = make_pipeline(FunctionTransformer(np.log1p), LogisticRegression()).fit(X, y)
+    logits = model[1].coef_, model[1].intercept_
+    expected = input_hessian(lambda X: anp.log1p(X) @ logits[0].T + logits[1], X, y)
+    assert_close(input_hessian(model, X, y), expected, 1e-5)
+    model[0].func = np.log
+    with pytest.raises(ValueError, match=r"contains NaN.*pass the transformed"):
+        input_hessian(model, X, y)
+
+
 def test_unsorted_classes(data, assert_close):
     """A classifier of another package may list its classes in any order."""
     X, y = data
