@@ -3,10 +3,10 @@
     python benchmarks/bench_gaussian.py
 
 For GaussianClassifier, the script selects the shrinkage with different candidates,
-temperatures and numbers of held-out samples, and prints the accuracy in five stratified
-folds with three seeds. For bayes_error, it compares different numbers of sets and
-directions: the relative standard error, and the deviation from a value with a tolerance
-of 1e-3.
+temperatures and numbers of held-out samples, and prints the accuracies and log-losses
+in five stratified folds with three seeds. For bayes_error, it compares different
+numbers of sets and directions: the relative standard error, and the deviation from a
+value with a tolerance of 1e-3.
 """
 
 import time
@@ -14,28 +14,37 @@ from unittest.mock import patch
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_validate
 
-from skgeom import ClassStatistics, GaussianClassifier, _bayes_error, _shrinkage
+from skgeom import (
+    ClassStatistics,
+    GaussianClassifier,
+    _bayes_error,
+    _gaussian_classifier,
+    _shrinkage,
+)
 
 DATA = load_iris, load_wine, load_breast_cancer, load_digits
 INFINITY = np.inf
 
 
 def main():
-    print("GaussianClassifier, accuracy:", *(load.__name__ for load in DATA))
-    for changed in (
-        {},
-        {"PRIOR_SAMPLES": np.array([0, 1, 10, INFINITY])},
-        {"PRIOR_SAMPLES": np.append(np.append(0, np.geomspace(0.1, 30, 11)), INFINITY)},
-        *({"_TEMPERATURES": values} for values in ((1, 4, 16), (1, 2, 4, 8, 16))),
-        *({"_ENOUGH": number} for number in (100, 10_000)),
+    print("GaussianClassifier, accuracies and log-losses:")
+    print(*(load.__name__ for load in DATA))
+    fine = np.append(np.append(0, np.geomspace(0.1, 30, 11)), INFINITY)
+    for module, changed in (
+        (_shrinkage, {}),
+        (_gaussian_classifier, {"_PRIOR_SAMPLES": np.array([0, 1, 10, INFINITY])}),
+        (_gaussian_classifier, {"_PRIOR_SAMPLES": fine}),
+        (_shrinkage, {"_TEMPERATURES": 4.0 ** np.arange(6, -2, -1)}),
+        (_shrinkage, {"_TEMPERATURES": np.ones(1)}),
+        *((_shrinkage, {"_ENOUGH": number}) for number in (100, 10_000)),
     ):
         start = time.process_time()
-        with patch.dict(vars(_shrinkage), changed):
-            scores = [accuracy(*load(return_X_y=True)) for load in DATA]
+        with patch.dict(vars(module), changed):
+            found = np.array([scores(*load(return_X_y=True)) for load in DATA])
         seconds = time.process_time() - start
-        print(np.round(scores, 3), f"{seconds:.1f} s", changed, flush=True)
+        print(*found.T.round(3), f"{seconds:.1f} s", changed, flush=True)
     print("bayes_error, ten classes of five features")
     rng = np.random.default_rng(0)
     factors = rng.normal(size=(10, 5, 10))
@@ -60,9 +69,14 @@ def main():
         print(f"{claimed:.1e} {found:.1e}", f"{seconds:.2f} s", changed, flush=True)
 
 
-def accuracy(X, y):
-    folds = [StratifiedKFold(5, shuffle=True, random_state=seed) for seed in range(3)]
-    return np.mean([cross_val_score(GaussianClassifier(), X, y, cv=cv) for cv in folds])
+def scores(X, y):
+    """Accuracy and log-loss."""
+    names, found = ("accuracy", "neg_log_loss"), []
+    for seed in range(3):
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        of_seed = cross_validate(GaussianClassifier(), X, y, cv=folds, scoring=names)
+        found.append([of_seed[f"test_{name}"].mean() for name in names])
+    return np.abs(np.mean(found, axis=0))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from sklearn.utils.multiclass import unique_labels
 
 from skgeom._held_out import statistics_and_sample
 from skgeom._shrinkage import (
-    PRIOR_SAMPLES,
     ROUNDING,
     HeldOutSamples,
     closed_form_intensities,
@@ -55,6 +54,10 @@ from skgeom.utils.validation import (
     union_of_classes,
     warn_if_outlier,
 )
+
+# Candidates of the number of samples per feature that corresponds to the weight of the
+# pooled covariance (benchmarks/bench_gaussian.py compares different candidates).
+_PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
 
 
 class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
@@ -118,10 +121,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         The number q of prior samples per feature that :meth:`fit` selected on held-out
         samples; None without held-out samples.
     temperature_ : float
-        The log densities are divided by this temperature before the logarithms of the
-        priors are added: 1, or 4, 16 or 64 if the Gaussians are overconfident on
-        held-out samples (see the notes). 1 without held-out samples.
-        :meth:`score_samples` does not use it.
+        The logarithms of prior times density are divided by this temperature, which is
+        selected on held-out samples (see the notes). It does not change the predicted
+        classes, nor :meth:`score_samples`. 1 without held-out samples.
     selection_scores_ : dict of ndarrays or None
         ``"prior_samples"`` and ``"brier_score"`` of each candidate for q. The Brier
         score is the mean over samples of the squared errors of the posteriors, summed
@@ -160,20 +162,24 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     ``covariance="shared"``. It holds out one of five folds after another until 500
     samples, and 500 / c samples of each of c classes, are held out. Fewer than 500
     samples are divided into five folds up to five times. The largest q is selected
-    whose Brier score is within one standard error of the best score. Before the Brier
-    score is computed, the log densities are divided by a temperature of 1, 4, 16 or 64,
-    whichever leads to the best score; that of the selected q is ``temperature_``. The
-    same is done with :math:`\lambda = 1`, which is selected if its score is better by
-    more than one standard error, as for signals and images whose classes vary in
-    different directions: W then has large variances where the class itself hardly
-    varies. If held-out samples are not classified better than by chance, and most of
-    them equal samples of other classes, as for a single category, q is infinite and the
-    temperature is 1. If there are more than 10,000 samples, the held-out samples are
-    taken from a subset of 10,000 samples, which depends on the values of X. With at
-    most 10,000 samples, the result does not depend on the units of the features or,
-    except for ties, on the order of the features. It never depends on the order of the
-    samples or on a common factor of all sample weights. The weights of a class must add
-    up to more than one.
+    whose Brier score is within one standard error of the best score. The posteriors are
+    calibrated before: the logarithms of prior times density are divided by a
+    temperature, a power of 2 from 1/4 to 4096. It minimizes the log-loss, in which
+    labels are random with probability 1 / (2 N) for N distinct samples, so that a
+    single wrong label has little influence. ``temperature_`` is the temperature of the
+    selected q, or the smallest one at which two errors in N samples are expected if it
+    is larger: posteriors of few samples that are all classified correctly would
+    otherwise be nearly certain. The same is done with :math:`\lambda = 1`, which is
+    selected if its score is better by more than one standard error, as for signals and
+    images whose classes vary in different directions: W then has large variances where
+    the class itself hardly varies. If held-out samples are not classified better than
+    by chance, and most of them equal samples of other classes, as for a single
+    category, q is infinite and the temperature is 1. If there are more than 10,000
+    samples, the held-out samples are taken from a subset of 10,000 samples, which
+    depends on the values of X. With at most 10,000 samples, the result does not depend
+    on the units of the features or, except for ties, on the order of the features. It
+    never depends on the order of the samples or on a common factor of all sample
+    weights. The weights of a class must add up to more than one.
 
     If samples are not independent, such as several recordings of one subject, pass
     ``groups`` to :meth:`fit`. Otherwise, the selected q is too small, and the
@@ -182,8 +188,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
     coordinates in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps
-    the selected q and the choice of :math:`\lambda = 1`, and uses the closed form only
-    if a covariance is singular with this q.
+    the selected q, if it is finite, and the choice of :math:`\lambda = 1`, and uses the
+    closed form only if q is infinite or a covariance is singular with this q.
 
     Features that are constant, or linear combinations of other features in all
     samples, contain no additional information about the class. If :math:`\sigma^2` is
@@ -366,7 +372,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         equals the result of :meth:`fit` with all samples. With ``"auto"``, the
         shrinkage differs from that result: :meth:`partial_fit` uses the
         ``prior_samples_`` that an earlier :meth:`fit` selected, or a closed form if
-        there is no selected value.
+        there is no selected value or if it is infinite.
 
         Parameters
         ----------
@@ -420,8 +426,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         else:
             known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
-        # The covariance of a new class may be singular with the selected number.
-        for prior in dict.fromkeys([self.prior_samples_, None]):
+        # An infinite number may have been selected because there were few samples. With
+        # the selected number, the covariance of a new class may be singular.
+        selected = None if self.prior_samples_ == np.inf else self.prior_samples_
+        for prior in dict.fromkeys([selected, None]):
             try:
                 return self._fit_gaussians(prior=prior)
             except ValueError as error:
@@ -478,7 +486,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         if held_out is not None:
             if basis is not None:
                 targets = [(basis.T @ S @ basis, rho) for S, rho in targets]
-            candidates = PRIOR_SAMPLES[-1:] if is_shared else PRIOR_SAMPLES
+            candidates = _PRIOR_SAMPLES[-1:] if is_shared else _PRIOR_SAMPLES
             selected = held_out.select_prior(
                 statistics, basis, targets, self.priors_, candidates
             )
@@ -563,7 +571,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 largest = xp.max(densities, axis=1)
                 densities = densities - largest[:, None]
                 common = constant + largest
-            return densities / temperature + xp.log(self.priors_), common
+            return (densities + xp.log(self.priors_)) / temperature, common
 
     def _joint_log_likelihood(self, X):
         return self._log_joint(X, self.temperature_)[0]

@@ -451,6 +451,15 @@ def warn_of_end(name, candidates, selected):
     )
 
 
+def least_error_rate(n_samples, n_classes):
+    """The smallest expected error rate of calibrated probabilities.
+
+    It corresponds to ``_LEAST_ERRORS`` errors in the held-out samples, but is at most
+    half of the error rate of guesses.
+    """
+    return min(_LEAST_ERRORS / n_samples, (1 - 1 / n_classes) / 2)
+
+
 def fit_temperature(scores, codes, weights):
     r"""Estimate the temperature of the scores of held-out samples.
 
@@ -478,7 +487,7 @@ def fit_temperature(scores, codes, weights):
         return 1.0
     scores = scores / scale
     own = scores[np.arange(len(codes)), codes]
-    least_errors = min(_LEAST_ERRORS, len(codes) * (1 - 1 / scores.shape[1]) / 2)
+    least = least_error_rate(*scores.shape)
 
     def slope(log_inverse):
         p = softmax(np.exp(log_inverse) * scores, axis=1)
@@ -486,7 +495,7 @@ def fit_temperature(scores, codes, weights):
 
     def missing_errors(log_inverse):
         p = softmax(np.exp(log_inverse) * scores, axis=1)
-        return least_errors - len(codes) * (weights @ (1 - p.max(axis=1)))
+        return least - weights @ (1 - p.max(axis=1))
 
     # Both functions increase with the inverse temperature. For scores of magnitude one,
     # the logarithm of the inverse temperature is within these limits.

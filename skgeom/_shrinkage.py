@@ -8,6 +8,7 @@ from skgeom._held_out import (
     distinct_rows,
     folds_of_distinct,
     in_distinct_samples,
+    least_error_rate,
     sample_rows,
     standard_error,
     training_statistics,
@@ -18,14 +19,11 @@ from skgeom._statistics import closed_form_shrinkage
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.validation import weighted_samples
 
-# Candidates of the number of samples per feature that corresponds to the weight of the
-# pooled covariance; number of held-out samples after which no further fold is held out,
-# and largest number of partitions into folds; temperatures, of which the best one
-# determines the score of a candidate. benchmarks/bench_gaussian.py compares different
-# values of these constants.
-PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
+# Number of held-out samples after which no further fold is held out, and largest number
+# of partitions into folds; temperatures, of which the best one determines the score of
+# a candidate. benchmarks/bench_gaussian.py compares different values.
 _ENOUGH, _MOST_PARTITIONS = 500, 5
-_TEMPERATURES = (1, 4, 16, 64)
+_TEMPERATURES = 2.0 ** np.arange(12, -3, -1)
 # A relative variance below this constant times the number of features is a rounding
 # error.
 ROUNDING = np.finfo(np.float64).resolution
@@ -144,7 +142,8 @@ class HeldOutSamples:
         weights, groups = weights / weights.sum(), self.groups[rows]
         results = []
         for found in map(np.concatenate, densities):
-            scores, temperatures = _scores(found, labels, np.log(priors), weights)
+            joint = found + np.log(priors)[:, None]
+            scores, temperatures = _scores(joint, labels, weights, len(self.y))
             finite = np.nan_to_num(scores, nan=-np.inf).T[::-1]
             rank = within_standard_error(finite, weights, groups=groups)
             number = len(candidates) - 1 - rank
@@ -162,25 +161,37 @@ class HeldOutSamples:
         chosen = np.concatenate(densities[k])[:, :, number]
         is_at_chance = warn_if_at_chance(chosen, labels, weights, groups)
         if is_at_chance and not self._has_groups:
-            in_classes = np.bincount(groups) > 1
+            in_classes = np.bincount(self.groups[np.unique(rows)]) > 1
             if weights @ in_classes[groups] > 0.5:
                 prior, temperature = np.inf, 1.0
         return k, float(prior), float(temperature), of_candidates
 
 
-def _scores(densities, labels, log_priors, weights):
-    """Scores of samples (rows) for each prior (column), and best temperatures."""
-    densities = densities - densities.max(axis=1, keepdims=True)
-    of_temperatures = []
+def _scores(joint, labels, weights, n_samples):
+    """Scores of samples (rows) for each prior (column), and temperatures.
+
+    The scores are those at the best temperature, which has the smallest log-loss if
+    labels are random with probability ``1 / (2 * n_samples)``, so the influence of a
+    single sample is bounded. The returned temperature is the best one, or the lowest
+    one with an expected error rate of at least :func:`least_error_rate` if it is
+    higher.
+    """
+    n_classes, rows = joint.shape[1], np.arange(len(labels))
+    joint = joint - joint.max(axis=1, keepdims=True)
+    random, losses, errors, scores = 0.5 / n_samples, [], [], []
     for temperature in _TEMPERATURES:
-        posteriors = np.exp(densities / temperature + log_priors[:, None])
+        posteriors = np.exp(joint / temperature)
         posteriors /= posteriors.sum(axis=1, keepdims=True)
-        own = posteriors[np.arange(len(labels)), labels]
-        of_temperatures.append(2 * own - np.square(posteriors).sum(axis=1))
-    of_temperatures = np.array(of_temperatures)
-    best = np.argmax(np.round(weights @ of_temperatures, 6), axis=0)
-    scores = of_temperatures[best, :, np.arange(len(best))]
-    return scores.T, np.take(_TEMPERATURES, best)
+        own = posteriors[rows, labels]
+        losses.append(-weights @ np.log((1 - random) * own + random / n_classes))
+        errors.append(weights @ (1 - posteriors.max(axis=1)))
+        scores.append(2 * own - np.square(posteriors).sum(axis=1))
+    best = np.argmin(np.round(losses, 6), axis=0)
+    least = least_error_rate(n_samples, n_classes)
+    # Temperatures descend, and errors with them.
+    lowest = np.maximum((np.array(errors) >= least).sum(axis=0) - 1, 0)
+    scores = np.array(scores)[best, :, np.arange(len(best))].T
+    return scores, _TEMPERATURES[np.minimum(best, lowest)]
 
 
 def prior_intensities(n_prior, counts):

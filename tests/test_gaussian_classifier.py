@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_gaussian_quantiles,
+)
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -219,6 +225,35 @@ def test_the_selected_prior_and_all_scores_are_stored():
     assert log_loss(y[60:], model.predict_proba(X[60:])) < 1
 
 
+at_chance = pytest.mark.filterwarnings("ignore:The predictions of held-out samples")
+
+
+@at_chance
+@both_covariances
+def test_few_samples_are_not_classified_with_certainty(covariance, rng):
+    """Nor labels without information, nor samples that are all classified correctly."""
+    model = GaussianClassifier(covariance)
+    y = rng.integers(2, size=1030)
+    X = rng.normal(size=(1030, 20))
+    model.fit(X[:30], y[:30])
+    assert log_loss(y[30:], model.predict_proba(X[30:])) < 0.8  # of guesses: 0.69
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = np.concatenate([np.flatnonzero(y == k)[:5] for k in (0, 1)])
+    X = StandardScaler().fit(X[rows]).transform(X)
+    model.fit(X[rows], y[rows])
+    assert log_loss(y, model.predict_proba(X)) < 0.5
+
+
+@at_chance
+def test_partial_fit_ends_a_pooling_that_few_samples_determined():
+    X, y = make_gaussian_quantiles(
+        n_samples=7000, n_features=6, n_classes=4, random_state=700
+    )
+    model = GaussianClassifier().fit(X[:60], y[:60])
+    assert model.prior_samples_ == np.inf
+    assert model.partial_fit(X[60:5000], y[60:5000]).score(X[5000:], y[5000:]) > 0.75
+
+
 def test_partial_fit_keeps_the_selected_prior():
     X, y, *_ = gaussian_problem(0)
     # Copies count once, also when samples are added.
@@ -232,7 +267,7 @@ def test_partial_fit_keeps_the_selected_prior():
 
 
 def test_a_class_that_comes_after_fit_with_few_samples_is_predicted():
-    X, y, *_ = gaussian_problem(0, counts=(500, 500, 3))
+    X, y, *_ = gaussian_problem(5, counts=(500, 500, 3))
     model = GaussianClassifier().fit(X[y < 2], y[y < 2])
     assert model.prior_samples_ == 0
     model.partial_fit(X[y == 2], y[y == 2])
@@ -390,7 +425,8 @@ def test_more_features_than_samples(covariance, rng):
     assert_allclose(shift, 59 * np.log(2), rtol=1e-6)
 
 
-def test_probabilities_of_features_that_are_not_gaussian(rng):
+def test_probabilities_of_features_that_are_not_gaussian():
+    rng = np.random.default_rng(0)
     y = rng.integers(3, size=1400)
     X = np.exp(1.5 * rng.normal(0.8 * rng.normal(size=(3, 10))[y]))
     model = GaussianClassifier().fit(X[:400], y[:400])
