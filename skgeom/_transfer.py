@@ -13,7 +13,13 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
-from skgeom._held_out import class_shares, fit_temperature, warn_if_at_chance
+from skgeom._held_out import (
+    PRECISION,
+    class_shares,
+    fit_temperature,
+    warn_if_at_chance,
+    warn_of_end,
+)
 from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import (
@@ -37,6 +43,7 @@ from skgeom.utils.validation import (
 # standard deviations, and no expected class proportion deviates by a larger fraction.
 # Compared in benchmarks/bench_transfer.py, part constants.
 _SHRINKAGES = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05]
+_SHRINKAGES += [0.02, 0.01, 0.005, 0.002, 0.001]
 _N_FOLDS = 5
 _EM_TOLERANCE = 1e-3
 _EM_MAX_ITER = 200
@@ -394,8 +401,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     ----------
     shrinkage : "auto" or float, default="auto"
         Shrinkage of the covariance S, from 0 to 1: the weight of a multiple of the
-        identity with the same trace. ``"auto"`` selects among nine values from 0.05 to
-        1 by cross-validation with five folds, and selects the largest value with the
+        identity with the same trace. ``"auto"`` selects among 14 values from 0.001 to 1
+        by cross-validation with five folds, and selects the largest value with the
         highest mean accuracy. Each fold consists of whole domains if there are several
         domains, and of samples otherwise.
     relevance : float, default=0.1
@@ -564,8 +571,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         -----
         UserWarning
             If ``shrinkage="auto"`` cannot be selected, because fewer than two folds
-            can be held out, or if the predictions of the held-out matrices are not
-            significantly better than chance.
+            can be held out, if the predictions of the held-out matrices are not
+            significantly better than chance, or if the smallest value is selected and
+            more than 1 % of these predictions are wrong.
         """
         X = check_spd_samples(self, X, reset=True, hermitian=True)
         self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
@@ -916,7 +924,12 @@ def _select_shrinkage(logarithms, y, folds, exponent, priors):
     codes = np.concatenate([y[test] for test in held_out])
     chosen = np.concatenate([of_fold[best] for of_fold in scores])
     ones = np.ones(len(codes))
-    warn_if_at_chance(chosen - np.log(priors), codes, ones, np.arange(len(codes)))
+    wrong = 1 - accuracies[best].mean()
+    relative = chosen - np.log(priors)
+    at_chance = warn_if_at_chance(relative, codes, ones, np.arange(len(codes)))
+    if not at_chance and best == len(_SHRINKAGES) - 1 and wrong > PRECISION:
+        remedy = "If the amplitude of trials varies, divide each matrix by its trace"
+        warn_of_end("shrinkage", _SHRINKAGES[::-1], 0, remedy)
     weights = priors[codes] * class_shares(codes, ones)
     temperature = fit_temperature(chosen, codes, weights)
     return _SHRINKAGES[best], temperature, accuracies

@@ -16,13 +16,9 @@ are multiplied by the square roots of the sample weights.
 import numpy as np
 from scipy.special import log_softmax
 
-from skgeom._held_out import fit_temperature, within_standard_error
+from skgeom._held_out import PRECISION, fit_temperature, within_standard_error
 
 _EPS = np.finfo(np.float64).eps
-# Relative tolerance of the losses of penalties and of gamma. With a smaller tolerance,
-# the selected penalties are ten thousand times smaller and the accuracy is the same
-# (images of MNIST, `bench_kernel_discriminant.py auto`).
-PRECISION = 0.01
 # Candidates of the weight of the priors, relative to the variance within the classes.
 _PRIOR_WEIGHTS = 2.0 ** np.arange(8)
 

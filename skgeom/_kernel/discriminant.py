@@ -10,9 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skgeom._held_out import warn_if_at_chance, warn_of_end
+from skgeom._held_out import PRECISION, warn_if_at_chance, warn_of_end
 from skgeom._kernel._held_out_errors import (
-    PRECISION,
     calibrate,
     first_good_candidate,
     held_out_components,

@@ -357,3 +357,14 @@ def test_shrinkage_that_cannot_be_selected():
     with pytest.warns(UserWarning, match="fewer than two folds can be held out"):
         model = TransferDiscriminantAnalysis().fit(X, y, domain=y)
     assert model.shrinkage_ == model.temperature_ == 1
+
+
+def test_trials_of_varying_amplitude_need_a_small_shrinkage():
+    rng, y = np.random.default_rng(3), np.arange(400) % 2
+    signals = rng.normal(size=(400, 4, 250)) * np.exp(4 * rng.normal(size=(400, 1, 1)))
+    signals[np.arange(400), y] *= 1.1
+    mixing = rng.normal(size=(4, 4))
+    X = mixing @ (signals @ signals.mT) @ mixing.T
+    with pytest.warns(match=r"shrinkage, 0.001, is the smallest .* by its trace"):
+        model = TransferDiscriminantAnalysis().fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.85
