@@ -9,7 +9,13 @@ from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._held_out import distinct_rows, held_out_folds, standard_error
+from skgeom._held_out import (
+    MOST_SAMPLES,
+    distinct_rows,
+    fit_temperature,
+    held_out_folds,
+    standard_error,
+)
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.array_api import check_library
@@ -76,6 +82,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         up to rounding. Predictions do not depend on constant features.
     prior_samples_ : float
         The given or selected value of ``prior_samples``.
+    interval_temperature_ : float
+        Temperature of :meth:`predict_interval`, which divides the log-likelihoods of
+        the targets: the temperature of at least 1 that minimizes the log-loss of
+        held-out targets, or 1 if ``prior_samples`` is a number. It does not change
+        :meth:`predict` and :meth:`predict_density`.
     shrinkage_ : ndarray of shape (n_levels_found,)
         Weight of the pooled covariance in the covariance of each level, from 0 to 1.
     grid_ : ndarray of shape (n_grid,)
@@ -178,10 +189,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         means = np.average(X, axis=0, weights=weights)
         X, n_features = X[:, varies], X.shape[1]
         labels = _levels(X, y, weights, self.n_levels)
-        self.prior_samples_ = self.prior_samples
+        selected = self.prior_samples, 1.0
         if self.prior_samples == "auto":
             warn_if_outlier(*given)
-            self.prior_samples_ = self._select_prior(X, y, weights, labels)
+            selected = self._select_prior(X, y, weights, labels)
+        self.prior_samples_, self.interval_temperature_ = selected
         rows, _, _ = distinct_rows(np.column_stack([X, y]), labels)
         n_distinct, sums = np.bincount(labels[rows]), np.bincount(labels, weights)
         shares = sums / sums.sum()
@@ -213,6 +225,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def _select_prior(self, X, y, weights, labels):
+        """The selected ``prior_samples``, and the temperature of the intervals."""
         folds = held_out_folds(np.column_stack([X, y]), labels)
         scores, gains = np.zeros((2, len(_PRIOR_SAMPLES), len(y)))
         for fold in np.unique(folds[folds >= 0]):
@@ -221,7 +234,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             for k, prior_samples in enumerate(_PRIOR_SAMPLES):
                 model = clone(self).set_params(prior_samples=prior_samples)
                 model.fit(X[~out], y[~out], weights[~out])
-                nearest = np.abs(model.grid_ - y[out, None]).argmin(axis=1)
+                nearest = model._nearest(y[out])
                 posterior = model.predict_density(X[out])
                 own = posterior[np.arange(len(nearest)), nearest]
                 scores[k, out] = np.log(np.maximum(own, np.finfo(float).tiny))
@@ -240,7 +253,34 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
                 "or use a different regressor.",
                 UserWarning,
             )
-        return _PRIOR_SAMPLES[best]
+        best = _PRIOR_SAMPLES[best]
+        return best, self._fit_temperature(X, y, weights, folds, best)
+
+    def _nearest(self, y):
+        """Indices of the points of the grid that are nearest to targets."""
+        return np.abs(self.grid_ - y[:, None]).argmin(axis=1)
+
+    def _fit_temperature(self, X, y, weights, folds, prior_samples):
+        """The temperature of the intervals, from at most ``MOST_SAMPLES`` targets."""
+        model = clone(self).set_params(prior_samples=prior_samples)
+        chosen = np.flatnonzero(folds >= 0)[:: -(-len(y) // MOST_SAMPLES)]
+        _check_memory(self.n_points, len(chosen))
+        scores = np.empty((len(chosen), self.n_points))
+        codes = np.empty(len(chosen), dtype=int)
+        for fold in np.unique(folds[chosen]):
+            kept, out = folds != fold, folds[chosen] == fold
+            model.fit(X[kept], y[kept], weights[kept])
+            posterior = model.predict_density(X[chosen[out]])
+            ratios = np.maximum(posterior, np.finfo(float).tiny) / model.prior_
+            # Each of the ``n_points`` quantiles is a class, so all priors are equal.
+            counts = np.rint(model.prior_ * self.n_points).astype(int)
+            scores[out] = np.log(ratios).repeat(counts, axis=1)
+            codes[out] = counts.cumsum()[model._nearest(y[chosen[out]])] - 1
+        if not len(chosen):
+            return 1.0
+        # With a temperature below 1, 90 % of the speeds are in the 95 % intervals of
+        # examples/filters/plot_speed_regression.py.
+        return max(fit_temperature(scores, codes, weights[chosen]), 1.0)
 
     @estimator_method
     def predict_density(self, X):
@@ -312,19 +352,26 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     def predict_interval(self, X, coverage=0.95):
         """Compute central credible intervals of the targets.
 
+        The power ``1 / interval_temperature_`` of the likelihood corrects the
+        overconfidence of Gaussians that are estimated from few samples. With
+        ``prior_samples="auto"`` and 150 or 300 samples of six regression problems, 89
+        to 95 % of new targets are in their 90 % intervals, compared with 83 to 94 %
+        without the temperature. With 60 samples, 84 to 94 % are in their intervals,
+        compared with 75 to 88 %.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Features.
         coverage : float, default=0.95
-            Posterior probability of the intervals, between 0 and 1 (both excluded).
+            Probability of the intervals, between 0 and 1 (both excluded).
 
         Returns
         -------
         low : ndarray of shape (n_samples,)
-            Lower ends, at the quantile (1 - coverage) / 2 of the posterior.
+            Lower ends, at the quantile (1 - coverage) / 2.
         high : ndarray of shape (n_samples,)
-            Upper ends, at the quantile (1 + coverage) / 2 of the posterior.
+            Upper ends, at the quantile (1 + coverage) / 2.
 
         Raises
         ------
@@ -333,7 +380,10 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         """
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
-        cumulative = self.predict_density(X).cumsum(axis=1)
+        ratios = self.predict_density(X) / self.prior_
+        powers = ratios ** (1 / self.interval_temperature_)
+        cumulative = (powers * self.prior_).cumsum(axis=1)
+        cumulative /= cumulative[:, -1:]
         low, high = (
             self.grid_[np.argmax(cumulative >= level, axis=1)]
             for level in ((1 - coverage) / 2, (1 + coverage) / 2 - 1e-12)

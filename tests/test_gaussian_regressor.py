@@ -65,6 +65,18 @@ def test_variance_predicts_the_target_within_its_intervals(fitted):
         assert abs(((low <= y) & (y <= high)).mean() - coverage) < 0.06
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_intervals_of_few_samples(is_weighted, rng):
+    X, weights = rng.normal(size=(6, 1060, 5)), rng.integers(1, 4, size=60)
+    Y, found = X[..., 0] + 0.5 * rng.normal(size=(6, 1060)), []
+    for x, y in zip(X, Y, strict=True):
+        model = GaussianRegressor()
+        model.fit(x[:60], y[:60], weights if is_weighted else None)
+        low, high = model.predict_interval(x[60:], coverage=0.9)
+        found.append(np.mean((low <= y[60:]) & (y[60:] <= high)))
+    assert 0.86 < np.mean(found) < 0.95
+
+
 def test_weights_and_units_do_not_matter(fitted):
     X, y = scales(1000)
     new = scales(50, seed=3)[0]
