@@ -513,14 +513,18 @@ class PrototypeClassifier(
             consequence = "Features of large variance determine the distances."
             warn_if_unscaled(_variances(X), consequence, self)
             warn_if_outlier(*given)
-        self._find_components(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
-        labels = like(np.repeat(np.arange(len(classes)), counts), X)
+        metric = VectorMetric() if X.ndim == 2 else SPD_METRICS[self.metric]()
+        return self._initialized(metric, X, y, weights, counts, class_sums, rng)
+
+    def _initialized(self, metric, X, y, weights, counts, class_sums, rng):
+        """The :class:`Training` with the encoded samples and initial prototypes."""
+        self._find_components(X, y, weights)
+        labels = like(np.repeat(np.arange(len(counts)), counts), X)
         reduced, given = self._reduce(X), None
         if not isinstance(self.init, str):
             shape = sum(counts), *reduced.shape[1:]
             given = given_prototypes(self.init, shape, labels, X.dtype, self._n_copies)
-        metric = VectorMetric() if X.ndim == 2 else SPD_METRICS[self.metric]()
         self._check_not_tiny(reduced)
         try:
             with linear_algebra():
