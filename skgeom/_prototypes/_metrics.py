@@ -68,6 +68,8 @@ class Metric(ABC):
     # Whether all prototypes that an optimization can reach are SPD matrices. If not,
     # "lbfgs" raises an error, and stochastic steps project onto the SPD matrices.
     keeps_definite = True
+    # Whether ``fit`` uses y. A copy is then fitted again in each fold.
+    uses_labels = False
     # Names of the arrays that ``fit`` sets.
     _arrays = ()
 
@@ -281,8 +283,11 @@ class TangentMetric(LogEuclideanMetric):
 
     name = "tangent-space"
     _arrays = "_factor", "_inverse"
+    _factor = None
 
     def fit(self, X, y, weights):
+        if self._factor is not None:
+            return  # a second fit, in a fold, keeps the mean and saves most of the time
         mean = affine_invariant_mean(X, weights)
         self._factor, self._inverse = cholesky_factors(mean), inverse_factors(mean)
 
@@ -328,12 +333,12 @@ class MahalanobisMetric(TangentMetric):
     """
 
     name = "Mahalanobis"
+    uses_labels = True
     _arrays = "_factor", "_inverse", "_directions", "_along"
-    _directions = _along = None
-    shrinkage = 1.0
 
     def fit(self, X, y, weights):
         super().fit(X, y, weights)
+        self.shrinkage, self._directions, self._along = 1.0, None, None
         vectors, xp = super().encode(X), namespace(X)
         total, n_features = float(xp.sum(weights)), vectors.shape[1]
         squares = to_numpy(xp.sum(vectors**2, axis=1))

@@ -163,7 +163,8 @@ def _clusters(metric, Z, weights, count, rng):
     vectors = metric.tangent_vectors(Z, mean)
     with warnings.catch_warnings():  # "fewer distinct samples than clusters"
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(count, n_init=4, random_state=rng).fit(
+        n_clusters = min(count, Z.shape[0])  # a fold may have fewer samples
+        found = KMeans(n_clusters, n_init=4, random_state=rng).fit(
             on_cpu(vectors), sample_weight=to_numpy(weights)
         )
     means = []
@@ -394,7 +395,10 @@ class PrototypeClassifier(
             return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
-        training = replace(training, groups=checked_groups(groups, y, sample_weight))
+        groups = checked_groups(groups, y, sample_weight)
+        metric = self._fold_metric(training.metric)
+        refit = partial(self._refit, metric) if metric else None
+        training = replace(training, groups=groups, refit=refit)
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
@@ -547,6 +551,20 @@ class PrototypeClassifier(
         samples = {"X": X, "Z": Z, "y": y, "weights": weights}
         return Training(self.metric, metric, counts, **state, **samples)
 
+    def _fold_metric(self, metric):
+        """The metric to fit in each fold; None if the encoding does not use labels."""
+        return metric if metric.uses_labels else None
+
+    def _refit(self, metric, rest, held_out):
+        """Trainings of a fold, encoded without the labels of held-out samples."""
+        learner = copy(self)  # stores the subspace of the fold
+        learner.init = "kmeans"  # an array is not in the subspace of the fold
+        samples, rng = (rest.X, rest.y, rest.weights), np.random.RandomState(0)
+        state = rest.counts, rest.class_sums, rng
+        rest = learner._initialized(copy(metric), *samples, *state)
+        Z = learner._encode(rest.metric, learner._reduce(held_out.X))
+        return rest, replace(held_out, metric=rest.metric, Z=Z)
+
     def _continued(self, X, y, weights, class_sums):
         """The :class:`Training` of new samples, starting at the current prototypes."""
         Z = self._encode(self._training.metric, self._reduce(X))
@@ -633,7 +651,7 @@ class PrototypeClassifier(
         self.prototypes_ = from_embedded(prototypes) if is_complex else prototypes
         self.loss_curve_, self.n_iter_ = result.losses, result.n_iter
         state = {"prototypes": result.prototypes, "scale": result.scale}
-        samples = dict.fromkeys(("X", "Z", "y", "weights", "groups"))
+        samples = dict.fromkeys(("X", "Z", "y", "weights", "groups", "refit"))
         self._training = replace(training, **state, **samples)
         move_attributes(self, training.y)  # arrays that NumPy computed
 

@@ -10,6 +10,7 @@ with respect to the squared distances (``_losses.py``).
 """
 
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -101,6 +102,10 @@ class Training:
         ``sample_weight`` times the weight of the class, positive.
     groups : ndarray of int or None
         Indices of groups of samples that are held out together.
+    refit : callable or None
+        Maps the trainings with the remaining and with the held-out samples of a fold to
+        both trainings, encoded by a fit to the remaining samples. None if the encoding
+        does not depend on labels.
     scale : float or None
         The scale of the loss in the last fit; None in the first fit.
     n_epochs : float
@@ -121,6 +126,7 @@ class Training:
     y: np.ndarray | None = None
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
+    refit: Callable | None = None
     scale: float | None = None
     n_epochs: float = np.inf
 
@@ -711,15 +717,14 @@ def select_representability(training, make_loss, scale, **limits):
     sample, folds, groups = _held_out_samples(training, _MOST_SAMPLES)
     weights = _WEIGHTS.tolist()
     parts = [
-        (_subset(sample, folds != fold), _subset(sample, folds == fold))
-        for fold in range(folds.max() + 1)
+        _split(sample, folds != fold, folds == fold) for fold in range(folds.max() + 1)
     ]
     if not parts:
         return weights[0], {}
     held_out_weights = np.where(folds < 0, 0, to_numpy(sample.weights))
     labels = to_numpy(sample.y)
     shares = class_shares(labels, held_out_weights)
-    points = [to_numpy(training.prototypes)] * len(parts)
+    points = [to_numpy(rest.prototypes) for rest, _ in parts]
     of_classes, scores, means = [], [], {}
     for weight in weights:
         found = np.zeros((len(folds), len(training.counts)))
@@ -771,7 +776,7 @@ def select_temperature(training, held_out_distances):
             own |= folds < 0  # all samples of a class, or equal to all of a class
         with warnings.catch_warnings():  # the fit to all samples repeats the warning
             warnings.simplefilter("ignore", ConvergenceWarning)
-            squared = held_out_distances(_subset(sample, rest), _subset(sample, own))
+            squared = held_out_distances(*_split(sample, rest, own))
         scores[own] = to_numpy(nearest_scores(squared, training.counts))
         found |= own
         if training.groups is None and np.count_nonzero(found) >= _FOR_TEMPERATURE:
@@ -786,9 +791,15 @@ def select_temperature(training, held_out_distances):
 def _subset(training, rows):
     """The training with some of its samples, given by a mask or indices."""
     rows = like(np.arange(training.Z.shape[0])[rows], training.y)
-    names = "Z", "y", "weights"
+    names = "Z", "y", "weights", *(["X"] if training.refit else [])
     parts = {n: take(getattr(training, n), rows) for n in names}
     return replace(training, groups=None, **parts)
+
+
+def _split(training, rest, held_out):
+    """The trainings of the remaining and of the held-out samples, given by masks."""
+    parts = _subset(training, rest), _subset(training, held_out)
+    return training.refit(*parts) if training.refit else parts
 
 
 def _log_probabilities(training, prototypes, scale):

@@ -30,8 +30,9 @@ class MarginMixin:
         distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
         samples. This requires one additional training for more than about 1,000
         distinct samples, and up to five for fewer samples. With ``metric="riemann"``,
-        the additional trainings use the tangent space. A number saves this time and
-        does not change the predicted classes.
+        the additional trainings use the tangent space; with ``metric="mahalanobis"``,
+        they estimate the covariance without the held-out samples. A number saves this
+        time and does not change the predicted classes.
 
     Attributes
     ----------

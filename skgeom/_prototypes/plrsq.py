@@ -75,8 +75,10 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         from 1e-4 to 0.1, by the mean log probability of held-out samples with equal
         class weights. The largest value within 1.5 standard errors of the best value is
         selected, where the standard error is computed from paired differences. To save
-        more than half of the time, all folds use the mean of ``"tangent"`` and the
-        covariance of ``"mahalanobis"`` that are computed from all samples.
+        more than half of the time, all folds use the mean of ``"tangent"`` that is
+        computed from all samples. The covariance of ``"mahalanobis"`` and the subspace
+        of ``n_components`` depend on labels, so each fold computes them without the
+        held-out samples.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities in predictions. The prototypes of a class have equal shares
         of its probability. With ``"uniform"``, all classes have the same probability,
@@ -372,6 +374,11 @@ class PLRSQ(LikelihoodClassifier):
         vars(self).pop("metric_shrinkage_", None)
         if self.metric == "mahalanobis":
             self.metric_shrinkage_ = training.metric.shrinkage
+
+    def _fold_metric(self, metric):
+        if self.n_components is None:
+            return super()._fold_metric(metric)
+        return type(metric)()  # the mean depends on the subspace of the fold
 
     def _find_components(self, X, y, weights):
         if self.n_components is None:

@@ -125,6 +125,25 @@ def test_classes_of_very_few_samples(per_class, model):
     assert_array_equal(clone(model).fit(X, y).predict_proba(X).argmax(axis=1), y)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [PLRSQ(metric="mahalanobis"), GLRSQ(metric="mahalanobis"), PLRSQ(n_components=6)],
+    ids=repr,
+)
+def test_metric_and_subspace_do_not_use_held_out_labels(make_signals, model):
+    """With more dimensions than samples, they separate samples of random labels."""
+    rng = np.random.default_rng(0)
+    X = make_signals(size=16, per_class=160, n_classes=1)[0]
+    X, y = np.exp(0.5 * rng.normal(size=(160, 1, 1))) * X, rng.permutation(160) % 2
+    with pytest.warns(UserWarning, match="not significantly better"):
+        model = clone(model).fit(X[:80], y[:80])
+    assert log_loss(y[80:], model.predict_proba(X[80:])) < 0.9
+    with pytest.warns(UserWarning, match="not significantly better"):
+        # In each fold, fewer samples of a class than prototypes remain.
+        model = clone(model).set_params(n_prototypes=2, random_state=0)
+        model.fit(X[:20], np.arange(20) < 2)
+
+
 def test_temperature_minimizes_the_log_loss_of_held_out_samples():
     X, y = samples(1.5)
     start = np.stack([X[y == c].mean(axis=0) for c in range(3)])
