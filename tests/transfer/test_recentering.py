@@ -2,20 +2,14 @@
 
 import numpy as np
 import pytest
-import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from pyriemann.classification import MDM
 from pyriemann.geometry.geodesic import geodesic_riemann
 from pyriemann.geometry.mean import mean_euclid, mean_logeuclid, mean_riemann
 from pyriemann.transfer import TLCenter, encode_domains
-from sklearn import config_context
-from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut, cross_val_score
-from sklearn.pipeline import make_pipeline
 
 from skgeom import Recentering
 from skgeom.geometry import distance_affine_invariant, expm
 
-OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 MEANS = {"riemann": mean_riemann, "logeuclid": mean_logeuclid, "euclid": mean_euclid}
 
 
@@ -134,28 +128,6 @@ def test_window_forgets(people):
     before = Recentering(window=2).partial_fit(X[-9:-1]).means_[None]
     expected = geodesic_riemann(before, X[-1], 0.5)
     assert_allclose(two.means_[None], expected, rtol=1e-6)
-
-
-@pytest.mark.skipif(OLD, reason="older versions do not hand them to a pipeline's score")
-def test_cross_validations_hand_domains_on(people):
-    X, y, domain = people
-    splits = list(LeaveOneGroupOut().split(X, y, domain))
-    parameters = {"domain": domain}
-    model = make_pipeline(Recentering(), MDM())
-    plain = cross_val_score(MDM("logeuclid"), X, y, cv=splits)
-    with config_context(enable_metadata_routing=True):
-        scores = cross_val_score(model, X, y, params=parameters, cv=splits)
-        metrics = {"recentering__metric": ["riemann", "euclid"]}
-        search = GridSearchCV(model, metrics, cv=splits).fit(X, y, domain=domain)
-        expected = []
-        for train, test in splits:
-            model.fit(X[train], y[train], domain=domain[train])
-            expected.append(model.score(X[test], y[test], domain=domain[test]))
-        best = search.best_estimator_
-        assert search.score(X, y, domain=domain) == best.score(X, y, domain=domain)
-    assert_array_equal(scores, expected)
-    assert scores.mean() > max(0.75, plain.mean())
-    assert search.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(scores))
 
 
 def test_keeps_the_type_and_the_data(people):
