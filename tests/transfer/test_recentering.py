@@ -130,18 +130,6 @@ def test_window_forgets(people):
     assert_allclose(two.means_[None], expected, rtol=1e-6)
 
 
-def test_keeps_the_type_and_the_data(people):
-    X, _, domain = people
-    before, labels = X.copy(), domain.copy()
-    model = Recentering().fit(X, domain=domain)
-    Z = model.transform(X.astype(np.float32), domain)
-    assert Z.dtype == np.float32
-    assert_allclose(Z, model.transform(X, domain), rtol=1e-3, atol=1e-3)
-    model.partial_fit(X[:3], domain=domain[:3])
-    assert_array_equal(X, before)
-    assert_array_equal(domain, labels)
-
-
 def test_errors(people):
     X, _, domain = people
     model = Recentering().fit(X, domain=domain)
