@@ -38,16 +38,6 @@ def test_balanced_and_ones_are_none(estimator):
         assert_allclose(components, found[0], atol=1e-6)
 
 
-def test_class_of_no_weight_is_left_out(wine):
-    X, y = wine
-    options = {"regularization": 0.3, "covariance_estimator": None, "random_state": 0}
-    without = SQFA(2, **options).fit(X[y < 2], y[y < 2])
-    pairs = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
-    for weight in ({"class_weight": {2: 0}}, {"pair_weight": pairs}):
-        weightless = SQFA(2, **weight, **options).fit(X, y)
-        assert weightless.objective_ == pytest.approx(without.objective_, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
