@@ -1,34 +1,14 @@
 """Distances against closed forms, and as what defines them.
 
-``test_complex.py`` compares them with pyriemann.
+``test_complex.py`` compares them with pyriemann, and tests/objectives/test_distances.py
+the distance of Calvo and Oller with the objective of filters.
 """
 
 import numpy as np
 import pytest
-from comparisons import all_pairs
 from numpy.testing import assert_allclose
 
-from skgeom.geometry import (
-    calvo_oller_embedding,
-    distance_affine_invariant,
-    distance_calvo_oller,
-)
-
-SIZES = [(1, 10.0), (5, 1e3), (9, 1e6)]
-
-
-@pytest.fixture(params=SIZES, ids=str)
-def gaussians(request, make_gaussians):
-    """Six Gaussians of several sizes and conditions: means, covariances."""
-    n, condition = request.param
-    return make_gaussians((6,), n, condition)
-
-
-def test_calvo_oller_is_affine_invariant_distance_of_embeddings(gaussians):
-    embedded = calvo_oller_embedding(*gaussians)
-    expected = all_pairs(distance_affine_invariant, embedded) / np.sqrt(2)
-    calculated = all_pairs(distance_calvo_oller, *gaussians)
-    assert_allclose(calculated, expected, rtol=1e-8, atol=1e-11)
+from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e9])
