@@ -130,18 +130,6 @@ def test_class_proportions_are_estimated(rng):
     assert cohen_kappa_score(y, model.predict(X)) > unadapted + 0.05
 
 
-def test_trust_in_training(moved):
-    """The stronger the prior, the nearer the means stay; few samples move them less."""
-    _, X, _ = fitted(moved)
-    moves = []
-    for strength in (1, 10, 100, 1e9):
-        model, _, _ = fitted(moved, prior_strength=strength)
-        before = model.means_
-        moves.append(np.linalg.norm(logm(model.adapt(X).means_) - logm(before)))
-    assert moves == sorted(moves, reverse=True)
-    assert moves[-1] < 1e-6
-
-
 def test_partial_adapt_goes_on_from_adapt(moved):
     model, X, _ = fitted(moved)
     model.adapt(X[:60]).partial_adapt(X[60:])
