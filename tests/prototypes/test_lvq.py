@@ -6,11 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 
@@ -141,21 +138,6 @@ def test_numbers_of_prototypes_by_class(spd):
     assert model.score(*spd) > 0.9
     assert_array_equal(model.prototype_labels_, [0, 1, 1, 1, 2, 2])
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
-
-
-@quiet
-def test_lbfgs_goes_below_sgd(spd):
-    X, y = spd
-    common = {"sigma2": 1.0, "representability": 0}
-    sgd = PLRSQ(solver="sgd", max_iter=20, **common).fit(X, y)
-    lbfgs = PLRSQ(solver="lbfgs", **common).fit(X, y)
-
-    def cost(model):
-        return -model.predict_log_proba(X)[np.arange(len(y)), y].sum()
-
-    assert cost(lbfgs) < cost(sgd)
-    assert_allclose(lbfgs.loss_curve_[-1], cost(lbfgs), rtol=1e-8)
-    assert (np.diff(lbfgs.loss_curve_) <= 1e-9).all()
 
 
 def test_learnt_sigma2_lowers_the_cost(spd):
@@ -307,23 +289,6 @@ def test_priors_of_partial_fit_count_the_samples_of_all_calls(spd):
     assert_allclose(model.priors_, [0.4, 0.4, 0.2])
     given = PLRSQ(priors=[0.2, 0.3, 0.5]).fit(X, y).partial_fit(X[:30], y[:30])
     assert_allclose(given.priors_, [0.2, 0.3, 0.5])
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        RSLVQ(),
-        pytest.param(RSLVQ(3, random_state=0), marks=pytest.mark.exhaustive),
-        RSLVQ(solver="sgd", max_iter=2, random_state=0),
-        GMLVQ(2, n_components=2, random_state=0),
-    ],
-    ids=repr,
-)
-@quiet
-def test_vectors(estimator):
-    X, y = load_wine(return_X_y=True)
-    scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y, cv=3)
-    assert scores.mean() > 0.94
 
 
 def test_relevance_finds_the_informative_feature():
