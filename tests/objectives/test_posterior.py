@@ -45,16 +45,6 @@ def test_gradient_by_autograd(n_filters, problem, rng):
     assert_allclose(gradient, expected, atol=1e-11 * np.abs(expected).max())
 
 
-def test_projection(problem, rng):
-    arguments, _ = problem
-    objective = MeanInformation(*arguments)
-    basis, coordinates = rng.normal(size=(6, 4)), rng.normal(size=(4, 3))
-    value, gradient = objective.project(basis)(coordinates)
-    expected_value, expected = objective(basis @ coordinates)
-    assert_allclose(value, expected_value, rtol=1e-12)
-    assert_allclose(gradient, basis.T @ expected, atol=1e-12)
-
-
 def test_objective_of_some_samples(problem, rng):
     (X, labels, *classes), filters = problem
     weights, rows = rng.uniform(1, 2, size=300), rng.permutation(300)[:100]
