@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import autograd.numpy as anp
 import numpy as np
 import pymanopt
 import pytest
@@ -66,7 +65,7 @@ def minor_gaussian(rng, n=10, p=2):
     return Known(
         Product([Stiefel(n, p), SymmetricPositiveDefinite(p)]),
         lambda f, s: (
-            anp.log(anp.linalg.det(s)) + anp.trace(anp.linalg.inv(s) @ f.T @ matrix @ f)
+            np.log(np.linalg.det(s)) + np.trace(np.linalg.inv(s) @ f.T @ matrix @ f)
         ),
         gradient,
         [np.linalg.qr(rng.standard_normal((n, p)))[0], np.eye(p)],
@@ -91,7 +90,6 @@ class Counted:
 
     def __init__(self, manifold, cost, gradient):
         self.points = set()
-        self.iterates = []
         self.n_costs = self.n_gradients = 0
 
         @pymanopt.function.numpy(manifold)
@@ -103,7 +101,6 @@ class Counted:
         @pymanopt.function.numpy(manifold)
         def counted_gradient(*point):
             self.n_gradients += 1
-            self.iterates.append(point[0])
             self.points.add(b"".join(array.tobytes() for array in point))
             return gradient(*point)
 
@@ -119,12 +116,12 @@ class Counted:
         return optimizer.run(self.problem, initial_point=start)
 
 
-def quadratic(scales, center=0.0):
+def quadratic(scales):
     scales = np.asarray(scales)
     return Counted(
         Euclidean(len(scales)),
-        lambda x: (scales * (x - center) ** 2).sum() / 2,
-        lambda x: scales * (x - center),
+        lambda x: (scales * x**2).sum() / 2,
+        lambda x: scales * x,
     )
 
 
@@ -139,14 +136,6 @@ def test_optimum_and_honest_counts(known):
     assert result.cost == known.cost(*arrays(result.point))
     assert result.cost_evaluations == counted.n_costs == len(counted.points)
     assert counted.n_gradients == result.iterations + 1
-
-
-def test_problem_with_automatic_derivatives():
-    known = minor_gaussian(np.random.default_rng(0))
-    cost = pymanopt.function.autograd(known.manifold)(known.cost)
-    problem = pymanopt.Problem(known.manifold, cost)
-    result = RiemannianLBFGS().run(problem, initial_point=known.start)
-    assert_allclose(result.cost, known.least_cost, rtol=1e-10)
 
 
 @pytest.mark.parametrize("offset", [1e-8, 1e-3])
