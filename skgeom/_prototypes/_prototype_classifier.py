@@ -25,6 +25,7 @@ from skgeom._prototypes._training import (
     find_variance,
     fit_lbfgs,
     fit_sgd,
+    warn_if_amplitudes_vary,
 )
 from skgeom.utils._dask import check_not_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
@@ -385,9 +386,10 @@ class PrototypeClassifier(
         UserWarning
             If the initial prototypes of all classes are equal, if one feature or a
             tenth of the features of vectors have more than 99 % of the variance of all
-            features, if one sample of vectors causes more than 99 % of the variance, or
-            if a parameter is selected on held-out samples, and their predictions are
-            not significantly better than chance.
+            features, if one sample of vectors causes more than 99 % of the variance, if
+            more than 90 % of the variance of matrices within the classes is that of a
+            factor with ``metric="riemann"``, or if a parameter is selected on held-out
+            samples, and their predictions are not significantly better than chance.
         """
         if groups is not None:
             check_not_dask(self, X, "Use groups=None")
@@ -395,6 +397,8 @@ class PrototypeClassifier(
             return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
+        if training.metric_name == "riemann":
+            warn_if_amplitudes_vary(training)
         groups = checked_groups(groups, y, sample_weight)
         metric = self._fold_metric(training.metric)
         refit = partial(self._refit, metric) if metric else None

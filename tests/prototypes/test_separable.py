@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from skgeom import GLRSQ, PLRSQ
 from skgeom._prototypes._metrics import SPD_METRICS
+from skgeom.datasets import make_spd_classes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -69,3 +70,13 @@ def test_a_warm_start_loses_no_digits(metric):
     expected = clone(model).fit(X, y).predict_proba(X)
     model.set_params(max_iter=1, tol=1).fit(X, y)
     assert_allclose(model.predict_proba(X), expected, atol=0.05)
+
+
+def test_amplitudes_that_vary():
+    """They hide the difference between the classes in the metric "riemann"."""
+    X, y = make_spd_classes(2, 100, 4, random_state=0)
+    scaled = X * np.random.default_rng(0).lognormal(sigma=3, size=(200, 1, 1))
+    with pytest.warns(match="of their amplitude.*divide each matrix by its trace"):
+        GLRSQ().fit(scaled, y)
+    traces = np.trace(scaled, axis1=1, axis2=2)[:, None, None]
+    GLRSQ().fit(scaled / traces, y)
