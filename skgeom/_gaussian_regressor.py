@@ -13,6 +13,7 @@ from skgeom._held_out import (
     MOST_SAMPLES,
     distinct_rows,
     fit_temperature,
+    folds_of_distinct,
     held_out_folds,
     standard_error,
 )
@@ -26,6 +27,7 @@ from skgeom.utils.estimator import (
     validate_data,
 )
 from skgeom.utils.validation import (
+    checked_groups,
     checked_targets,
     raise_too_large,
     real_array,
@@ -144,7 +146,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         self.prior_samples = prior_samples
 
     @estimator_method
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Estimate the Gaussians at the levels of the target.
 
         Parameters
@@ -155,6 +157,10 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples. A common factor of all weights has no effect.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of dependent samples, such as the recordings of one
+            subject. The samples of a group are held out together. With None, each set
+            of equal samples is one group.
 
         Returns
         -------
@@ -164,8 +170,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X, y or ``sample_weight`` is malformed, if the squares of X overflow, or
-            if ``prior_samples`` is so small that a covariance is singular.
+            If X, y, ``sample_weight`` or ``groups`` is malformed, if the squares of X
+            overflow, or if ``prior_samples`` is so small that a covariance is singular.
         MemoryError
             If the grid with ``n_points`` points does not fit into memory.
 
@@ -181,6 +187,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         y = real_array(checked_targets(y, X, y_numeric=True), "y").astype(np.float64)
         weights = np.ones(len(y))
         given = X, sample_weight
+        groups = checked_groups(groups, y, sample_weight)
         if sample_weight is not None:
             X, y, weights = weighted_samples(X, y, sample_weight)
             weights = weights / weights.mean()
@@ -192,7 +199,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         selected = self.prior_samples, 1.0
         if self.prior_samples == "auto":
             warn_if_outlier(*given)
-            selected = self._select_prior(X, y, weights, labels)
+            selected = self._select_prior(X, y, weights, labels, groups)
         self.prior_samples_, self.interval_temperature_ = selected
         rows, _, _ = distinct_rows(np.column_stack([X, y]), labels)
         n_distinct, sums = np.bincount(labels[rows]), np.bincount(labels, weights)
@@ -224,9 +231,16 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         self.prior_ = counts / self.n_points
         return self
 
-    def _select_prior(self, X, y, weights, labels):
+    def _select_prior(self, X, y, weights, labels, groups):
         """The selected ``prior_samples``, and the temperature of the intervals."""
-        folds = held_out_folds(np.column_stack([X, y]), labels)
+        points = np.column_stack([X, y])
+        if groups is None:
+            folds = held_out_folds(points, labels)
+        else:
+            rows, _, own = distinct_rows(points, labels, groups=groups)
+            of_groups = np.zeros(groups.max() + 1, dtype=int)
+            of_groups[own] = folds_of_distinct(labels[rows], own)
+            folds = of_groups[groups]
         scores, gains = np.zeros((2, len(_PRIOR_SAMPLES), len(y)))
         for fold in np.unique(folds[folds >= 0]):
             out = folds == fold
@@ -245,7 +259,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         # are rounded, so that the selection does not depend on rounding errors.
         best = np.argmax(np.round(scores @ weights / len(y), 6))
         gains, shares = gains[best], weights / len(y)
-        least = 2 * standard_error(gains, shares)
+        least = 2 * standard_error(gains, shares, groups)
         if np.ptp(y) > 0 and gains.any() and shares @ gains <= least:
             warn_user(
                 "The predictions of held-out samples are not significantly better than "

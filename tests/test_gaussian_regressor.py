@@ -177,3 +177,18 @@ def test_a_number_of_prior_samples_that_leaves_a_level_singular_is_an_error():
 def test_coverage_outside_its_range_is_an_error(fitted):
     with pytest.raises(ValueError, match=r"coverage .* 1\.5"):
         fitted.predict_interval(scales(3)[0], coverage=1.5)
+
+
+def test_groups_are_held_out_together():
+    """Eight recordings of each subject: those of other subjects are predicted."""
+    rng, covered = np.random.default_rng(0), []
+    groups = np.repeat(np.arange(360), 8)
+    known = groups < 60
+    for _ in range(4):
+        subjects = rng.normal(size=(360, 10))
+        y = (subjects.sum(axis=1) + rng.normal(size=360))[groups]
+        X = subjects[groups] + 0.3 * rng.normal(size=(2880, 10))
+        model = GaussianRegressor().fit(X[known], y[known], groups=groups[known])
+        low, high = model.predict_interval(X[~known], 0.9)
+        covered.append(np.mean((low <= y[~known]) & (y[~known] <= high)))
+    assert 0.85 < np.mean(covered) < 0.95  # without groups: 0.75

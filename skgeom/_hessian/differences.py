@@ -7,6 +7,7 @@ least 900 evaluations for ten features, compared with 110 evaluations here.
 import numpy as np
 from scipy.special import log_softmax
 from scipy.stats import iqr
+from sklearn.svm import SVC, NuSVC
 
 from skgeom._hessian import models
 from skgeom.utils.array_api import to_numpy
@@ -43,6 +44,10 @@ def estimator_differences(estimator, X, curvature):
 
     name = models.classifier_name(estimator)
     proba = output("predict_proba")(X)
+    # Samples are rarely close to the jumps of votes.
+    parts = [estimator, *estimator.get_params().values()]
+    if proba.shape[1] > 2 and any(map(_votes, parts)):
+        raise _not_smooth(name)
     rounding = np.sqrt(np.finfo(proba.dtype).eps)
     for method in ("decision_function", "predict_log_proba"):
         if hasattr(estimator, method):
@@ -50,6 +55,12 @@ def estimator_differences(estimator, X, curvature):
             if found.shape == proba.shape and np.abs(found - proba).max() <= rounding:
                 return difference_model(output(method), X, name, curvature)
     return difference_model(log_proba, X, name, curvature)
+
+
+def _votes(estimator):
+    """Whether decision values for more than two classes are votes."""
+    is_svc = isinstance(estimator, SVC | NuSVC) and estimator.probability is not True
+    return is_svc and estimator.decision_function_shape == "ovr"
 
 
 def _floats(values):
@@ -77,20 +88,12 @@ def difference_model(function, X, name, curvature):
         raise ValueError(
             f"The Hessian of {name} by differences requires the probabilities of "
             "samples that are shifted by a small part of the spread of a feature, but "
-            f"their computation raised the error {str(error)!r}. If a feature is "
-            "transformed, for example by a logarithm, pass the transformed samples and "
-            "the classifier without the transformation."
+            "their computation raised an error. If a feature is transformed, for "
+            "example by a logarithm, pass the transformed samples and the classifier "
+            f"without the transformation. The error was: {error}"
         ) from error
     if not is_smooth:
-        raise ValueError(
-            f"There is no Hessian of {name} by differences: its probabilities are not "
-            "a smooth function of X, as for trees, nearest neighbors, isotonic "
-            "calibration, logarithms of features near zero, and SVC with more than two "
-            "classes, whose decision values are votes. Use a smooth classifier such as "
-            "KernelDiscriminantAnalysis, calibrate with method='sigmoid', or use "
-            "curvature='gauss-newton' for piecewise linear logits, such as those of a "
-            "ReLU network."
-        )
+        raise _not_smooth(name)
 
     def expand(X):
         logits = function(X).astype(np.float64)
@@ -123,6 +126,18 @@ def difference_model(function, X, name, curvature):
 
     n_floats = len(steps) * (logits.shape[1] + 1)
     return models.LogitModel(expand, n_floats, lambda X: np.copy(to_numpy(X)))
+
+
+def _not_smooth(name):
+    return ValueError(
+        f"There is no Hessian of {name} by differences: its probabilities are not a "
+        "smooth function of X, as for trees, nearest neighbors, isotonic calibration, "
+        "logarithms of features near zero, and SVC with more than two classes and "
+        "decision_function_shape='ovr', whose decision values are votes. Use a smooth "
+        "classifier such as KernelDiscriminantAnalysis, calibrate with "
+        "method='sigmoid', or use curvature='gauss-newton' for piecewise linear "
+        "logits, such as those of a ReLU network."
+    )
 
 
 def _finite(logits):
