@@ -162,24 +162,28 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     ``covariance="shared"``. It holds out one of five folds after another until 500
     samples, and 500 / c samples of each of c classes, are held out. Fewer than 500
     samples are divided into five folds up to five times. The largest q is selected
-    whose Brier score is within one standard error of the best score. The posteriors are
-    calibrated before: the logarithms of prior times density are divided by a
-    temperature, a power of 2 from 1/4 to 4096. It minimizes the log-loss, in which
-    labels are random with probability 1 / (2 N) for N distinct samples, so that a
-    single wrong label has little influence. ``temperature_`` is the temperature of the
-    selected q, or the smallest one at which two errors in N samples are expected if it
-    is larger: posteriors of few samples that are all classified correctly would
-    otherwise be nearly certain. The same is done with :math:`\lambda = 1`, which is
-    selected if its score is better by more than one standard error, as for signals and
-    images whose classes vary in different directions: W then has large variances where
-    the class itself hardly varies. If held-out samples are not classified better than
-    by chance, and most of them equal samples of other classes, as for a single
-    category, q is infinite and the temperature is 1. If there are more than 10,000
-    samples, the held-out samples are taken from a subset of 10,000 samples, which
-    depends on the values of X. With at most 10,000 samples, the result does not depend
-    on the units of the features or, except for ties, on the order of the features. It
-    never depends on the order of the samples or on a common factor of all sample
-    weights. The weights of a class must add up to more than one.
+    whose Brier score is within one standard error of the best score. A diagonal target,
+    :math:`\lambda = 1`, is also tried, and selected if its score is better by more than
+    one standard error. This is typical of signals and images whose classes vary in
+    different directions: W then has large variances where the class itself hardly
+    varies.
+
+    Before the Brier score is computed, the logarithms of prior times density are
+    divided by the temperature that minimizes the log-loss, a power of 2 from 1/4 to
+    4096. In this log-loss, labels are random with probability 1 / (2 N) for N distinct
+    samples, so that a single wrong label has little influence. ``temperature_`` is the
+    temperature of the selected q, raised if necessary until at least two errors in N
+    samples are expected: posteriors of few samples that are all classified correctly
+    would otherwise be nearly certain.
+
+    If held-out samples are not classified better than by chance, and most of them equal
+    samples of other classes, as for a single category, q is infinite and the
+    temperature is 1. If there are more than 10,000 samples, the held-out samples are
+    taken from a subset of 10,000 samples, which depends on the values of X. With at
+    most 10,000 samples, the result does not depend on the units of the features or,
+    except for ties, on the order of the features. It never depends on the order of the
+    samples or on a common factor of all sample weights. The weights of a class must add
+    up to more than one.
 
     If samples are not independent, such as several recordings of one subject, pass
     ``groups`` to :meth:`fit`. Otherwise, the selected q is too small, and the
@@ -372,7 +376,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         equals the result of :meth:`fit` with all samples. With ``"auto"``, the
         shrinkage differs from that result: :meth:`partial_fit` uses the
         ``prior_samples_`` that an earlier :meth:`fit` selected, or a closed form if
-        there is no selected value or if it is infinite.
+        there is no selected value or if it is infinite. The temperature of an earlier
+        :meth:`fit` is kept; without :meth:`fit`, posteriors are not calibrated.
 
         Parameters
         ----------
