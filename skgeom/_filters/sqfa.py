@@ -324,9 +324,8 @@ class SQFA(BaseFilters):
             If X, y or ``groups`` is malformed, if there is only one class, if
             parameters are selected and each group contains all samples of a class, if
             ``n_components`` exceeds the number of features, if ``init`` has a wrong
-            shape, if ``regularization`` is 0 and a class covariance is singular (except
-            for the distances listed at ``regularization``), or if the objective is
-            infinite or NaN at all initializations.
+            shape, or if the objective is infinite or NaN at all initializations, as
+            for ``regularization=0`` and a singular class covariance.
         TypeError
             If ``groups`` is given and X is a Dask array or data frame.
 
