@@ -36,6 +36,7 @@ def main():
         (_shrinkage, {}),
         (_gaussian_classifier, {"_PRIOR_SAMPLES": np.array([0, 1, 10, INFINITY])}),
         (_gaussian_classifier, {"_PRIOR_SAMPLES": fine}),
+        *((_shrinkage, {"_PRIOR_WEIGHTS": weights}) for weights in ((1,), (1, 4, 16))),
         (_shrinkage, {"_TEMPERATURES": 4.0 ** np.arange(6, -2, -1)}),
         (_shrinkage, {"_TEMPERATURES": np.ones(1)}),
         *((_shrinkage, {"_ENOUGH": number}) for number in (100, 10_000)),

@@ -161,6 +161,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     diagonal_shrinkage_: float
     shrinkage_selection_: Literal['held-out', 'closed-form', 'none']
     prior_samples_: float | None
+    prior_weight_: float
     temperature_: float
     selection_scores_: Any
     statistics_: ClassStatistics

@@ -98,7 +98,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         proportions of the classes in the training data.
     verbose : int, default=0
         If positive, the fit methods print ``shrinkage_``, ``prior_samples_``,
-        ``diagonal_shrinkage_`` and ``temperature_``.
+        ``diagonal_shrinkage_``, ``prior_weight_`` and ``temperature_``.
 
     Attributes
     ----------
@@ -120,10 +120,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     prior_samples_ : float or None
         The number q of prior samples per feature that :meth:`fit` selected on held-out
         samples; None without held-out samples.
+    prior_weight_ : float
+        The weight v of the logarithms of the priors in the decisions: 1, or 4, 16 or 64
+        if the densities are overconfident on held-out samples (see the notes). 1
+        without held-out samples.
     temperature_ : float
-        The logarithms of prior times density are divided by this temperature, which is
-        selected on held-out samples (see the notes). It does not change the predicted
-        classes, nor :meth:`score_samples`. 1 without held-out samples.
+        The temperature T, which calibrates the posteriors with held-out samples without
+        changing the predicted classes (see the notes). 1 without held-out samples.
+        :meth:`score_samples` uses neither T nor v.
     selection_scores_ : dict of ndarrays or None
         ``"prior_samples"`` and ``"brier_score"`` of each candidate for q. The Brier
         score is the mean over samples of the squared errors of the posteriors, summed
@@ -168,17 +172,19 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     different directions: W then has large variances where the class itself hardly
     varies.
 
-    Before the Brier score is computed, the logarithms of prior times density are
-    divided by the temperature that minimizes the log-loss, a power of 2 from 1/4 to
-    4096. In this log-loss, labels are random with probability 1 / (2 N) for N distinct
-    samples, so that a single wrong label has little influence. ``temperature_`` is the
-    temperature of the selected q, raised if necessary until at least two errors in N
-    samples are expected: posteriors of few samples that are all classified correctly
-    would otherwise be nearly certain.
+    The posteriors are the softmax of :math:`(\log p(x \mid k) + v \log \pi_k) / T`. The
+    weight v of the priors (``prior_weight_``) is 1, 4, 16 or 64, whichever leads to the
+    best Brier score with T = v; it is larger than 1 if the densities are overconfident.
+    The temperature T is v times a power of the square root of 2, and minimizes the
+    log-loss of the held-out samples. In this log-loss, labels are random with
+    probability 1 / (2 N) for N distinct samples, so that a single wrong label has
+    little influence. T is raised if necessary until two errors in N samples, or half of
+    the errors of random guesses, are expected: posteriors of few samples that are all
+    classified correctly would otherwise be nearly certain.
 
-    If held-out samples are not classified better than by chance, and most of them equal
-    samples of other classes, as for a single category, q is infinite and the
-    temperature is 1. If there are more than 10,000 samples, the held-out samples are
+    If held-out samples are not classified better than by chance, q is infinite and v is
+    1. If in addition most of them equal samples of other classes, as for a single
+    category, T is 1. If there are more than 10,000 samples, the held-out samples are
     taken from a subset of 10,000 samples, which depends on the values of X. With at
     most 10,000 samples, the result does not depend on the units of the features or,
     except for ties, on the order of the features. It never depends on the order of the
@@ -376,8 +382,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         equals the result of :meth:`fit` with all samples. With ``"auto"``, the
         shrinkage differs from that result: :meth:`partial_fit` uses the
         ``prior_samples_`` that an earlier :meth:`fit` selected, or a closed form if
-        there is no selected value or if it is infinite. The temperature of an earlier
-        :meth:`fit` is kept; without :meth:`fit`, posteriors are not calibrated.
+        there is no selected value or if it is infinite. Posteriors are calibrated only
+        if that value is used, with the ``temperature_`` of :meth:`fit`.
 
         Parameters
         ----------
@@ -435,6 +441,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         # the selected number, the covariance of a new class may be singular.
         selected = None if self.prior_samples_ == np.inf else self.prior_samples_
         for prior in dict.fromkeys([selected, None]):
+            if prior is None:
+                self.prior_weight_ = self.temperature_ = 1.0
             try:
                 return self._fit_gaussians(prior=prior)
             except ValueError as error:
@@ -450,7 +458,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _reset_selection(self, held_out=None):
         """Set what held-out samples determine to the values without a selection."""
         self._distinct_shares = held_out.distinct_shares() if held_out else {}
-        self.prior_samples_, self.temperature_, self.selection_scores_ = None, 1.0, None
+        self.prior_samples_ = self.selection_scores_ = None
+        self.prior_weight_ = self.temperature_ = 1.0
         self._target = 0
 
     def _store(self, statistics, classes):
@@ -495,8 +504,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             selected = held_out.select_prior(
                 statistics, basis, targets, self.priors_, candidates
             )
-            self._target, prior, self.temperature_, scores = selected
-            self.prior_samples_, self.selection_scores_ = prior, scores
+            self._target, prior, *calibration, self.selection_scores_ = selected
+            self.prior_weight_, self.temperature_ = calibration
+            self.prior_samples_ = prior
             pooled, self.diagonal_shrinkage_ = targets[self._target]
         names = [f"class {label}" for label in statistics.classes]
         self.shrinkage_ = np.zeros(len(counts))
@@ -530,7 +540,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         current_progress().print(
             f"shrinkage_ {intensities} ({self.shrinkage_selection_}), prior_samples_ "
             f"{self.prior_samples_}, diagonal_shrinkage_ "
-            f"{self.diagonal_shrinkage_:.3g}, temperature_ {self.temperature_:g}"
+            f"{self.diagonal_shrinkage_:.3g}, prior_weight_ {self.prior_weight_:g}, "
+            f"temperature_ {self.temperature_:.3g}"
         )
         return self
 
@@ -545,7 +556,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     # Prediction
 
-    def _log_joint(self, X, temperature=1.0):
+    def _log_joint(self, X, prior_weight=1.0, temperature=1.0):
         """Logarithms of prior times density, without a common summand.
 
         Returns the logarithms, (n_samples, n_classes), and the summand, (n_samples,),
@@ -576,10 +587,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 largest = xp.max(densities, axis=1)
                 densities = densities - largest[:, None]
                 common = constant + largest
-            return (densities + xp.log(self.priors_)) / temperature, common
+            log_priors = prior_weight * xp.log(self.priors_)
+            return (densities + log_priors) / temperature, common
 
     def _joint_log_likelihood(self, X):
-        return self._log_joint(X, self.temperature_)[0]
+        return self._log_joint(X, self.prior_weight_, self.temperature_)[0]
 
     @estimator_method
     def score_samples(self, X):

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
+from scipy.special import softmax
 
 from skgeom._held_out import (
     distinct_rows,
@@ -20,10 +21,12 @@ from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.validation import weighted_samples
 
 # Number of held-out samples after which no further fold is held out, and largest number
-# of partitions into folds; temperatures, of which the best one determines the score of
-# a candidate. benchmarks/bench_gaussian.py compares different values.
+# of partitions into folds; weights of the priors, of which the best one determines the
+# score of a candidate; temperatures relative to this weight, in descending order.
+# benchmarks/bench_gaussian.py compares different values.
 _ENOUGH, _MOST_PARTITIONS = 500, 5
-_TEMPERATURES = 2.0 ** np.arange(12, -3, -1)
+_PRIOR_WEIGHTS = (1, 4, 16, 64)
+_TEMPERATURES = 2.0 ** np.arange(12, -2.5, -0.5)
 # A relative variance below this constant times the number of features is a rounding
 # error.
 ROUNDING = np.finfo(np.float64).resolution
@@ -82,23 +85,23 @@ class HeldOutSamples:
         return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
     def select_prior(self, total, basis, targets, priors, candidates):
-        """Select a target, a number of prior samples and its best temperature.
+        """Select a target and a number of prior samples, and calibrate the posteriors.
 
-        Warns if held-out samples are not classified better than by chance. If most of
-        them equal samples of other classes, they are then not used: the number is
-        infinite and the temperature is 1.
+        Warns if held-out samples are not classified better than by chance. The number
+        is then infinite, and the weight of the priors is 1. If in addition most of the
+        held-out samples equal samples of other classes, the temperature is 1.
 
-        Returns the index of the target, the number, the temperature, and the Brier
-        scores of all candidates. If no samples can be held out, the index is 0, the
-        temperature is 1 and the others are None.
+        Returns the index of the target, the number, the weight of the priors, the
+        temperature, and the Brier scores of all candidates. If no samples can be held
+        out, the index is 0, the weight and the temperature are 1, and the others are
+        None.
 
         The score of a candidate is the Brier score of the posteriors of held-out
-        samples at the best temperature. The largest candidate whose score is within one
-        standard error of the best score, by paired differences, is selected. The Brier
-        score is bounded, so a single sample far from all classes has little influence.
-        Because of the temperature, the score hardly depends on the calibration of the
-        posteriors. The second target is selected if its score is better than that of
-        the first one by more than one standard error.
+        samples, with the best weight of the priors. The largest candidate whose score
+        is within one standard error of the best score, by paired differences, is
+        selected. The Brier score is bounded, so a single sample far from all classes
+        has little influence. The second target is selected if its score is better than
+        that of the first one by more than one standard error.
 
         Parameters
         ----------
@@ -135,63 +138,76 @@ class HeldOutSamples:
                 found.append(_log_densities(training, target, intensities, X[out]))
             rows.append(out)
         if not rows:
-            return 0, None, 1.0, None
+            return 0, None, 1.0, 1.0, None
         rows = np.concatenate(rows)
         labels = np.searchsorted(total.classes, self.y[rows])
         weights = (priors / total.counts)[labels] * sample_weights[rows]
         weights, groups = weights / weights.sum(), self.groups[rows]
-        results = []
+        results, log_priors = [], np.log(priors)
         for found in map(np.concatenate, densities):
-            joint = found + np.log(priors)[:, None]
-            scores, temperatures = _scores(joint, labels, weights, len(self.y))
+            scores, prior_weights = _scores(found, log_priors, labels, weights)
             finite = np.nan_to_num(scores, nan=-np.inf).T[::-1]
             rank = within_standard_error(finite, weights, groups=groups)
             number = len(candidates) - 1 - rank
-            results.append((number, temperatures, scores))
+            results.append((number, prior_weights, scores))
         first, second = (scores[:, number] for number, _, scores in results)
         gains = second - first
         error = standard_error(gains, weights, groups)
         k = int(round(weights @ gains, 6) > round(error, 6))
-        number, temperatures, scores = results[k]
+        number, prior_weights, scores = results[k]
         of_candidates = {
             "prior_samples": candidates.copy(),
             "brier_score": 1 - weights @ scores,
         }
-        prior, temperature = candidates[number], temperatures[number]
-        chosen = np.concatenate(densities[k])[:, :, number]
-        is_at_chance = warn_if_at_chance(chosen, labels, weights, groups)
+        found, prior_weight = np.concatenate(densities[k]), prior_weights[number]
+        is_at_chance = warn_if_at_chance(found[:, :, number], labels, weights, groups)
+        if is_at_chance:
+            number, prior_weight = -1, 1.0
+        joint = found[:, :, number] / prior_weight + log_priors
+        temperature = _calibrated_temperature(joint, labels, weights, len(self.y))
+        temperature *= prior_weight
         if is_at_chance and not self._has_groups:
             in_classes = np.bincount(self.groups[np.unique(rows)]) > 1
             if weights @ in_classes[groups] > 0.5:
-                prior, temperature = np.inf, 1.0
-        return k, float(prior), float(temperature), of_candidates
+                temperature = 1.0
+        prior = candidates[number]
+        return k, float(prior), float(prior_weight), float(temperature), of_candidates
 
 
-def _scores(joint, labels, weights, n_samples):
-    """Scores of samples (rows) for each prior (column), and temperatures.
+def _scores(densities, log_priors, labels, weights):
+    """Scores of samples (rows) for each candidate (column), and best prior weights."""
+    densities = densities - densities.max(axis=1, keepdims=True)
+    scores = []
+    for weight in _PRIOR_WEIGHTS:
+        posteriors = np.exp(densities / weight + log_priors[:, None])
+        posteriors /= posteriors.sum(axis=1, keepdims=True)
+        own = posteriors[np.arange(len(labels)), labels]
+        scores.append(2 * own - np.square(posteriors).sum(axis=1))
+    scores = np.array(scores)
+    best = np.argmax(np.round(weights @ scores, 6), axis=0)
+    return scores[best, :, np.arange(len(best))].T, np.take(_PRIOR_WEIGHTS, best)
 
-    The scores are those at the best temperature, which has the smallest log-loss if
-    labels are random with probability ``1 / (2 * n_samples)``, so the influence of a
-    single sample is bounded. The returned temperature is the best one, or the lowest
-    one with an expected error rate of at least :func:`least_error_rate` if it is
-    higher.
+
+def _calibrated_temperature(joint, labels, weights, n_samples):
+    """The temperature of the posteriors of held-out samples.
+
+    It has the smallest log-loss if labels are random with probability
+    ``1 / (2 * n_samples)``, so the influence of a single sample is bounded. The
+    temperature is raised until the expected error rate is at least
+    :func:`least_error_rate`.
     """
     n_classes, rows = joint.shape[1], np.arange(len(labels))
     joint = joint - joint.max(axis=1, keepdims=True)
-    random, losses, errors, scores = 0.5 / n_samples, [], [], []
+    random, losses, errors = 0.5 / n_samples, [], []
     for temperature in _TEMPERATURES:
-        posteriors = np.exp(joint / temperature)
-        posteriors /= posteriors.sum(axis=1, keepdims=True)
+        posteriors = softmax(joint / temperature, axis=1)
         own = posteriors[rows, labels]
         losses.append(-weights @ np.log((1 - random) * own + random / n_classes))
         errors.append(weights @ (1 - posteriors.max(axis=1)))
-        scores.append(2 * own - np.square(posteriors).sum(axis=1))
-    best = np.argmin(np.round(losses, 6), axis=0)
-    least = least_error_rate(n_samples, n_classes)
-    # Temperatures descend, and errors with them.
-    lowest = np.maximum((np.array(errors) >= least).sum(axis=0) - 1, 0)
-    scores = np.array(scores)[best, :, np.arange(len(best))].T
-    return scores, _TEMPERATURES[np.minimum(best, lowest)]
+    best = np.argmin(np.round(losses, 6))
+    # Errors descend with the temperatures.
+    n_uncertain = np.sum(errors >= np.float64(least_error_rate(n_samples, n_classes)))
+    return float(_TEMPERATURES[min(best, max(n_uncertain - 1, 0))])
 
 
 def prior_intensities(n_prior, counts):

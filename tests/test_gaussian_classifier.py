@@ -252,6 +252,7 @@ def test_partial_fit_ends_a_pooling_that_few_samples_determined():
     model = GaussianClassifier().fit(X[:60], y[:60])
     assert model.prior_samples_ == np.inf
     assert model.partial_fit(X[60:5000], y[60:5000]).score(X[5000:], y[5000:]) > 0.75
+    assert model.temperature_ == 1
 
 
 def test_partial_fit_keeps_the_selected_prior():
@@ -267,7 +268,7 @@ def test_partial_fit_keeps_the_selected_prior():
 
 
 def test_a_class_that_comes_after_fit_with_few_samples_is_predicted():
-    X, y, *_ = gaussian_problem(5, counts=(500, 500, 3))
+    X, y, *_ = gaussian_problem(0, counts=(500, 500, 3))
     model = GaussianClassifier().fit(X[y < 2], y[y < 2])
     assert model.prior_samples_ == 0
     model.partial_fit(X[y == 2], y[y == 2])
@@ -425,8 +426,7 @@ def test_more_features_than_samples(covariance, rng):
     assert_allclose(shift, 59 * np.log(2), rtol=1e-6)
 
 
-def test_probabilities_of_features_that_are_not_gaussian():
-    rng = np.random.default_rng(0)
+def test_probabilities_of_features_that_are_not_gaussian(rng):
     y = rng.integers(3, size=1400)
     X = np.exp(1.5 * rng.normal(0.8 * rng.normal(size=(3, 10))[y]))
     model = GaussianClassifier().fit(X[:400], y[:400])

@@ -813,8 +813,9 @@ class KernelDiscriminantAnalysis(
 
         If a group contains a whole class, its held-out samples would be assigned to the
         other classes. Such groups are omitted if they are given by the user. Of copies
-        of one sample, only one copy is held out, so the others predict it; a sample
-        with the smallest weight is no copy, and is omitted.
+        of one sample, only one copy is held out, because new samples may equal them as
+        well; a single sample is omitted. The number of copies is the weight divided by
+        the median of all weights.
         """
         held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights
@@ -825,7 +826,8 @@ class KernelDiscriminantAnalysis(
         )
         shares = shares_of_classes(codes, groups, weights, data.class_weights)
         is_whole = np.isin(groups, groups[shares == 1])
-        copies = data.sample_weight[held_out][is_whole] / data.sample_weight.min()
+        relative = data.sample_weight[held_out] / np.median(data.sample_weight)
+        copies = np.maximum(np.round(relative[is_whole]), 1)
         shares[is_whole] = 1 if has_groups else 1 / copies
         predicted[is_whole] = components[is_whole]
         # If a sample determines its own prediction, which is possible without

@@ -743,9 +743,8 @@ def select_representability(training, make_loss, scale, **limits):
     """
     sample, folds, groups = _held_out_samples(training, _MOST_SAMPLES)
     weights = _WEIGHTS.tolist()
-    parts = [
-        _split(sample, folds != fold, folds == fold) for fold in range(folds.max() + 1)
-    ]
+    numbers = np.unique(folds[folds >= 0])  # not all with few samples or groups
+    parts = [_split(sample, folds != fold, folds == fold) for fold in numbers]
     if not parts:
         return weights[0], {}
     held_out_weights = np.where(folds < 0, 0, to_numpy(sample.weights))
@@ -755,7 +754,7 @@ def select_representability(training, make_loss, scale, **limits):
     of_classes, scores, means = [], [], {}
     for weight in weights:
         found = np.zeros((len(folds), len(training.counts)))
-        for fold, (rest, held_out) in enumerate(parts):
+        for k, (fold, (rest, held_out)) in enumerate(zip(numbers, parts, strict=True)):
 
             def note(_, value, fold=fold):
                 progress = current_progress()
@@ -763,8 +762,8 @@ def select_representability(training, make_loss, scale, **limits):
 
             cost = PrototypeCost(rest, make_loss(weight), scale)
             options = {"least_decrease": limits["tol"], **limits}
-            points[fold] = minimize_cost(cost, points[fold], note, **options).point
-            found[folds == fold] = _log_probabilities(held_out, points[fold], scale)
+            points[k] = minimize_cost(cost, points[k], note, **options).point
+            found[folds == fold] = _log_probabilities(held_out, points[k], scale)
         of_classes.append(found)
         scores.append(found[np.arange(len(labels)), labels])
         means[weight] = round(float(shares @ scores[-1]), 6)

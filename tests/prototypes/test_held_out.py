@@ -118,6 +118,19 @@ def test_a_warm_start_keeps_the_weight():
     assert model.set_params(warm_start=False).fit(X, y).representability_ == chosen
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out samples")
+@pytest.mark.parametrize("model", [PLRSQ(metric="mahalanobis"), PLRSQ(n_components=2)])
+def test_folds_without_samples(make_signals, model):
+    """Three groups are in three folds, and four samples are in two."""
+    X, y = make_signals(size=3, per_class=12, n_classes=2)
+    for rows, groups in (
+        (slice(None), np.arange(24) % 3),
+        (slice(None, None, 6), None),
+    ):
+        model = clone(model).fit(X[rows], y[rows], groups=groups)
+        assert model.score(X, y) > 0.5
+
+
 @pytest.mark.parametrize("model", [RSLVQ(), GMLVQ()], ids=repr)
 @pytest.mark.parametrize("per_class", [(1, 1), (1, 3), (2, 2)])
 def test_classes_of_very_few_samples(per_class, model):
