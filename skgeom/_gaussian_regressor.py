@@ -87,8 +87,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     interval_temperature_ : float
         Temperature of :meth:`predict_interval`, which divides the log-likelihoods of
         the targets: the temperature of at least 1 that minimizes the log-loss of
-        held-out targets, or 1 if ``prior_samples`` is a number. It does not change
-        :meth:`predict` and :meth:`predict_density`.
+        held-out targets, or 1 if ``prior_samples`` is a number or if no target can be
+        held out. It does not change :meth:`predict` and :meth:`predict_density`.
     shrinkage_ : ndarray of shape (n_levels_found,)
         Weight of the pooled covariance in the covariance of each level, from 0 to 1.
     grid_ : ndarray of shape (n_grid,)
@@ -180,7 +180,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         UserWarning
             With ``prior_samples="auto"``, if one sample causes more than 99 % of the
             variance of all features, or if the squared errors of held-out samples are
-            not significantly smaller than those of the mean of the targets.
+            not significantly smaller than those of the mean of the targets, or if no
+            sample can be held out.
         """
         check_library(X, self)
         X = validate_data(self, X, dtype=np.float64)
@@ -277,7 +278,10 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     def _fit_temperature(self, X, y, weights, folds, prior_samples):
         """The temperature of the intervals, from at most ``MOST_SAMPLES`` targets."""
         model = clone(self).set_params(prior_samples=prior_samples)
-        chosen = np.flatnonzero(folds >= 0)[:: -(-len(y) // MOST_SAMPLES)]
+        rows, sums, _ = distinct_rows(np.column_stack([X, y]), folds, weights)
+        is_held_out = folds[rows] >= 0
+        step = -(-len(rows) // MOST_SAMPLES)
+        chosen, sums = rows[is_held_out][::step], sums[is_held_out][::step]
         _check_memory(self.n_points, len(chosen))
         scores = np.empty((len(chosen), self.n_points))
         codes = np.empty(len(chosen), dtype=int)
@@ -291,10 +295,16 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             scores[out] = np.log(ratios).repeat(counts, axis=1)
             codes[out] = counts.cumsum()[model._nearest(y[chosen[out]])] - 1
         if not len(chosen):
+            warn_user(
+                "prior_samples is not selected, and intervals are not calibrated, "
+                "because no sample can be held out. Use more samples, groups that "
+                "share targets, or a smaller n_levels.",
+                UserWarning,
+            )
             return 1.0
         # With a temperature below 1, 90 % of the speeds are in the 95 % intervals of
         # examples/filters/plot_speed_regression.py.
-        return max(fit_temperature(scores, codes, weights[chosen]), 1.0)
+        return max(fit_temperature(scores, codes, sums), 1.0)
 
     @estimator_method
     def predict_density(self, X):
