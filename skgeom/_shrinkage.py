@@ -22,11 +22,12 @@ from skgeom.utils.validation import weighted_samples
 
 # Number of held-out samples after which no further fold is held out, and largest number
 # of partitions into folds; weights of the priors, of which the best one determines the
-# score of a candidate; temperatures relative to this weight, in descending order.
+# score of a candidate; temperatures relative to this weight, in descending order. With
+# temperatures below 1, posteriors of filters that overfit would be too certain.
 # benchmarks/bench_gaussian.py compares different values.
 _ENOUGH, _MOST_PARTITIONS = 500, 5
 _PRIOR_WEIGHTS = (1, 4, 16, 64)
-_TEMPERATURES = 2.0 ** np.arange(12, -2.5, -0.5)
+_TEMPERATURES = 2.0 ** np.arange(12, -0.5, -0.5)
 # A relative variance below this constant times the number of features is a rounding
 # error.
 ROUNDING = np.finfo(np.float64).resolution
