@@ -131,8 +131,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     selection_scores_ : dict of ndarrays or None
         ``"prior_samples"`` and ``"brier_score"`` of each candidate for q. The Brier
         score is the mean over samples of the squared errors of the posteriors, summed
-        over the classes, at the best temperature. It is NaN if a covariance is
-        singular. None without held-out samples.
+        over the classes, with the best weight of the priors. It is NaN if a covariance
+        is singular. None without held-out samples.
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes, before shrinkage.
     n_features_in_ : int
@@ -382,8 +382,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         equals the result of :meth:`fit` with all samples. With ``"auto"``, the
         shrinkage differs from that result: :meth:`partial_fit` uses the
         ``prior_samples_`` that an earlier :meth:`fit` selected, or a closed form if
-        there is no selected value or if it is infinite. Posteriors are calibrated only
-        if that value is used, with the ``temperature_`` of :meth:`fit`.
+        there is no selected value or if it is infinite. The ``prior_weight_`` and
+        ``temperature_`` of an earlier :meth:`fit` are kept; without :meth:`fit`,
+        posteriors are not calibrated.
 
         Parameters
         ----------
@@ -441,8 +442,6 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         # the selected number, the covariance of a new class may be singular.
         selected = None if self.prior_samples_ == np.inf else self.prior_samples_
         for prior in dict.fromkeys([selected, None]):
-            if prior is None:
-                self.prior_weight_ = self.temperature_ = 1.0
             try:
                 return self._fit_gaussians(prior=prior)
             except ValueError as error:

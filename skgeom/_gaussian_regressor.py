@@ -171,7 +171,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         ------
         ValueError
             If X, y, ``sample_weight`` or ``groups`` is malformed, if the squares of X
-            overflow, or if ``prior_samples`` is so small that a covariance is singular.
+            overflow, if ``prior_samples`` is so small that a covariance is singular, or
+            if ``prior_samples="auto"`` and there is only one group.
         MemoryError
             If the grid with ``n_points`` points does not fit into memory.
 
@@ -234,14 +235,10 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
 
     def _select_prior(self, X, y, weights, labels, groups):
         """The selected ``prior_samples``, and the temperature of the intervals."""
-        points = np.column_stack([X, y])
         if groups is None:
-            folds = held_out_folds(points, labels)
+            folds = held_out_folds(np.column_stack([X, y]), labels)
         else:
-            rows, _, own = distinct_rows(points, labels, groups=groups)
-            of_groups = np.zeros(groups.max() + 1, dtype=int)
-            of_groups[own] = folds_of_distinct(labels[rows], own)
-            folds = of_groups[groups]
+            folds = _folds_of_groups(X, y, weights, groups)
         scores, gains = np.zeros((2, len(_PRIOR_SAMPLES), len(y)))
         for fold in np.unique(folds[folds >= 0]):
             out = folds == fold
@@ -486,6 +483,26 @@ def _ranks(y, weights):
     values, labels = np.unique(y, return_inverse=True)
     shares = np.bincount(labels, weights) / weights.sum()
     return values, labels, shares.cumsum() - shares / 2
+
+
+def _folds_of_groups(X, y, weights, groups):
+    """The fold of each sample: whole groups, sorted by their mean targets.
+
+    Groups with equal mean targets are sorted by their features, not by their labels.
+    """
+    sums = np.bincount(groups, weights)
+    positions = (X / np.where(X.any(axis=0), np.abs(X).max(axis=0), 1)).sum(axis=1)
+    means = [np.bincount(groups, weights * v) / sums for v in (positions, y)]
+    if len(sums) == 1:
+        raise ValueError(
+            "groups contains one group, so no group can be held out. Use at least two "
+            "groups, set prior_samples to a number, or use groups=None."
+        )
+    order = np.lexsort(np.round(means, 9))
+    folds = np.empty(len(order), dtype=int)
+    one_class, own = np.zeros(len(order), dtype=int), np.arange(len(order))
+    folds[order] = folds_of_distinct(one_class, own)
+    return folds[groups]
 
 
 def _levels(X, y, weights, n_levels):

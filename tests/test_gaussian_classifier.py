@@ -252,7 +252,6 @@ def test_partial_fit_ends_a_pooling_that_few_samples_determined():
     model = GaussianClassifier().fit(X[:60], y[:60])
     assert model.prior_samples_ == np.inf
     assert model.partial_fit(X[60:5000], y[60:5000]).score(X[5000:], y[5000:]) > 0.75
-    assert model.temperature_ == 1
 
 
 def test_partial_fit_keeps_the_selected_prior():

@@ -367,8 +367,8 @@ class SQFA(BaseFilters):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New samples. All samples so far must belong to at least two classes;
             otherwise, the call raises an error and the samples are not kept. If the
-            labels are sorted, add :class:`ClassStatistics`, and call
-            :meth:`fit_statistics`.
+            labels are sorted, update a :class:`ClassStatistics` with each batch, and
+            call :meth:`fit_statistics`.
         y : array-like of shape (n_samples,)
             Class labels of the samples. Later calls may add classes.
         classes : array-like of shape (n_classes,), default=None

@@ -45,8 +45,7 @@ def estimator_differences(estimator, X, curvature):
     name = models.classifier_name(estimator)
     proba = output("predict_proba")(X)
     # Samples are rarely close to the jumps of votes.
-    parts = [estimator, *estimator.get_params().values()]
-    if proba.shape[1] > 2 and any(map(_votes, parts)):
+    if _calibrates_votes(estimator):
         raise _not_smooth(name)
     rounding = np.sqrt(np.finfo(proba.dtype).eps)
     for method in ("decision_function", "predict_log_proba"):
@@ -57,10 +56,15 @@ def estimator_differences(estimator, X, curvature):
     return difference_model(log_proba, X, name, curvature)
 
 
-def _votes(estimator):
-    """Whether decision values for more than two classes are votes."""
-    is_svc = isinstance(estimator, SVC | NuSVC) and estimator.probability is not True
-    return is_svc and estimator.decision_function_shape == "ovr"
+def _calibrates_votes(estimator):
+    """Whether a classifier calibrates the votes of an SVC of more than two classes."""
+    classifier = models.steps_of(estimator)[-1]
+    for calibrated in getattr(classifier, "calibrated_classifiers_", ()):
+        machine = models.steps_of(calibrated.estimator)[-1]
+        is_ovr = getattr(machine, "decision_function_shape", None) == "ovr"
+        if is_ovr and isinstance(machine, SVC | NuSVC) and len(machine.classes_) > 2:
+            return True
+    return False
 
 
 def _floats(values):
@@ -132,10 +136,10 @@ def _not_smooth(name):
     return ValueError(
         f"There is no Hessian of {name} by differences: its probabilities are not a "
         "smooth function of X, as for trees, nearest neighbors, isotonic calibration, "
-        "logarithms of features near zero, and SVC with more than two classes and "
-        "decision_function_shape='ovr', whose decision values are votes. Use a smooth "
-        "classifier such as KernelDiscriminantAnalysis, calibrate with "
-        "method='sigmoid', or use curvature='gauss-newton' for piecewise linear "
+        "logarithms of features near zero, and SVC with more than two classes, whose "
+        "decision values are votes. Use a smooth classifier such as "
+        "KernelDiscriminantAnalysis, SVC with decision_function_shape='ovo', calibrate "
+        "with method='sigmoid', or use curvature='gauss-newton' for piecewise linear "
         "logits, such as those of a ReLU network."
     )
 

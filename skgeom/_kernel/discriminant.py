@@ -815,7 +815,7 @@ class KernelDiscriminantAnalysis(
         other classes. Such groups are omitted if they are given by the user. Of copies
         of one sample, only one copy is held out, because new samples may equal them as
         well; a single sample is omitted. The number of copies is the weight divided by
-        the median of all weights.
+        the median of all weights, rounded, and at least 1.
         """
         held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights

@@ -387,9 +387,10 @@ class PrototypeClassifier(
             If the initial prototypes of all classes are equal, if one feature or a
             tenth of the features of vectors have more than 99 % of the variance of all
             features, if one sample of vectors causes more than 99 % of the variance, if
-            more than 90 % of the variance of matrices within the classes is that of a
-            factor with ``metric="riemann"``, or if a parameter is selected on held-out
-            samples, and their predictions are not significantly better than chance.
+            more than 90 % of the within-class variance is due to the amplitudes of the
+            matrices (``metric="riemann"``, one prototype per class), or if a parameter
+            is selected on held-out samples, and their predictions are not significantly
+            better than chance.
         """
         if groups is not None:
             check_not_dask(self, X, "Use groups=None")
@@ -397,7 +398,7 @@ class PrototypeClassifier(
             return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
-        if training.metric_name == "riemann":
+        if training.metric_name == "riemann" and not self._continues():
             warn_if_amplitudes_vary(training)
         groups = checked_groups(groups, y, sample_weight)
         metric = self._fold_metric(training.metric)

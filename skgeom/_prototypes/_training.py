@@ -214,16 +214,20 @@ def warn_if_amplitudes_vary(training):
     :math:`n \log^2 c`, and log det(c X) is log det X + n log c.
     """
     X, y, weights = map(to_numpy, (training.X, training.y, training.weights))
+    # The variance is that of reduced matrices with ``n_components``, and that around
+    # several prototypes otherwise.
+    if X.shape != training.Z.shape or max(training.counts) > 1 or len(X[0]) == 1:
+        return
     log_dets = np.linalg.slogdet(X)[1]
     log_dets -= (np.bincount(y, weights * log_dets) / np.bincount(y, weights))[y]
     squared_distance = 2 * training.variance
     share = np.average(log_dets**2, weights=weights) / len(X[0]) / squared_distance
-    if len(X[0]) > 1 and share > _AMPLITUDE_SHARE:
+    if share > _AMPLITUDE_SHARE:
         warn_user(
-            f"{100 * share:.0f} % of the variance of the matrices within the classes "
-            "is that of their amplitude: they differ mainly by a factor, which hides "
-            "other differences in the metric 'riemann'. If the amplitude has no "
-            "information about the class, divide each matrix by its trace.",
+            f"{100 * share:.0f} % of the within-class variance is due to the amplitude "
+            "(a factor) of the matrices, which hides other differences in the metric "
+            "'riemann'. If the amplitude contains no information about the class, "
+            "divide each matrix by its trace.",
             UserWarning,
         )
 
