@@ -67,7 +67,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     k has its own covariance :math:`\Phi_k`, as in quadratic discriminant analysis
     (QDA). With ``"shared"``, all classes have the pooled within-class covariance, as in
     linear discriminant analysis (LDA). With the class means :math:`\gamma_k` and the
-    prior probabilities :math:`\pi_k`, the logarithms of the posterior probabilities are
+    prior probabilities :math:`\pi_k`, the logarithms of the posterior probabilities
+    before the calibration (see the notes) are
 
     .. math::
 

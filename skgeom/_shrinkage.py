@@ -207,8 +207,9 @@ def _calibrated_temperature(joint, labels, weights, n_samples):
         errors.append(weights @ (1 - posteriors.max(axis=1)))
     best = np.argmin(np.round(losses, 6))
     # Errors descend with the temperatures.
-    n_uncertain = np.sum(errors >= np.float64(least_error_rate(n_samples, n_classes)))
-    return float(_TEMPERATURES[min(best, max(n_uncertain - 1, 0))])
+    is_uncertain = np.array(errors) >= least_error_rate(n_samples, n_classes)
+    lowest = max(is_uncertain.sum() - 1, 0)
+    return float(_TEMPERATURES[min(best, lowest)])
 
 
 def prior_intensities(n_prior, counts):
