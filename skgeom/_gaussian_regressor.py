@@ -279,6 +279,14 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         is_held_out = folds[rows] >= 0
         step = -(-len(rows) // MOST_SAMPLES)
         chosen, sums = rows[is_held_out][::step], sums[is_held_out][::step]
+        if not len(chosen):
+            warn_user(
+                "prior_samples is not selected, and intervals are not calibrated, "
+                "because no sample can be held out. Use more samples or a "
+                "smaller n_levels.",
+                UserWarning,
+            )
+            return 1.0
         _check_memory(self.n_points, len(chosen))
         scores = np.empty((len(chosen), self.n_points))
         codes = np.empty(len(chosen), dtype=int)
@@ -291,14 +299,6 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             counts = np.rint(model.prior_ * self.n_points).astype(int)
             scores[out] = np.log(ratios).repeat(counts, axis=1)
             codes[out] = counts.cumsum()[model._nearest(y[chosen[out]])] - 1
-        if not len(chosen):
-            warn_user(
-                "prior_samples is not selected, and intervals are not calibrated, "
-                "because no sample can be held out. Use more samples, groups that "
-                "share targets, or a smaller n_levels.",
-                UserWarning,
-            )
-            return 1.0
         # With a temperature below 1, 90 % of the speeds are in the 95 % intervals of
         # examples/filters/plot_speed_regression.py.
         return max(fit_temperature(scores, codes, sums), 1.0)

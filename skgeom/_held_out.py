@@ -465,7 +465,7 @@ def least_error_rate(n_samples, n_classes):
     """The smallest expected error rate of calibrated probabilities.
 
     It corresponds to ``_LEAST_ERRORS`` errors in the held-out samples, but is at most
-    half of the error rate of guesses.
+    half of the error rate of random guesses.
     """
     return min(_LEAST_ERRORS / n_samples, (1 - 1 / n_classes) / 2)
 

@@ -138,9 +138,9 @@ def _not_smooth(name):
         "smooth function of X, as for trees, nearest neighbors, isotonic calibration, "
         "logarithms of features near zero, and SVC with more than two classes, whose "
         "decision values are votes. Use a smooth classifier such as "
-        "KernelDiscriminantAnalysis, SVC with decision_function_shape='ovo', calibrate "
-        "with method='sigmoid', or use curvature='gauss-newton' for piecewise linear "
-        "logits, such as those of a ReLU network."
+        "KernelDiscriminantAnalysis, use decision_function_shape='ovo' for SVC, "
+        "calibrate with method='sigmoid', or use curvature='gauss-newton' for "
+        "piecewise linear logits, such as those of a ReLU network."
     )
 
 
