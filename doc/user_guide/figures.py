@@ -7,8 +7,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Ellipse
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.metrics import log_loss
 
-from skgeom import PLRSQ
+from skgeom import PLRSQ, GaussianClassifier
 from skgeom.baselines import mdrm
 from skgeom.geometry import expm, invsqrtm, logm, sqrtm
 
@@ -21,6 +26,46 @@ def draw_matrix(axis, matrix, centre, size, **style):
     angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
     width, height = 2 * size * np.sqrt(values[::-1])
     axis.add_patch(Ellipse(centre, width, height, angle=angle, **style))
+
+
+def learning_curves():
+    """Accuracy and log-loss of LDA, QDA and GaussianClassifier."""
+    models = {
+        "GaussianClassifier": GaussianClassifier(),
+        "LDA": LinearDiscriminantAnalysis(),
+        "QDA": QuadraticDiscriminantAnalysis(),
+    }
+    colours = dict(zip(models, [BLUE, ORANGE, GREY], strict=True))
+    sizes = np.array([40, 80, 160, 320, 640])
+    scores = {name: np.empty((2, 5, len(sizes))) for name in models}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        factors = np.eye(8) + 0.15 * rng.normal(size=(3, 8, 8))
+        means = 0.7 * rng.normal(size=(3, 8))
+
+        def draw(n, rng=rng, factors=factors, means=means):
+            y = np.arange(n) % 3
+            z = rng.normal(size=(n, 8))
+            return means[y] + np.einsum("ij,ikj->ik", z, factors[y]), y
+
+        X_test, y_test = draw(3000)
+        for i, size in enumerate(sizes):
+            X, y = draw(size)
+            for name, model in models.items():
+                model.fit(X, y)
+                loss = log_loss(y_test, model.predict_proba(X_test))
+                scores[name][:, seed, i] = 100 * model.score(X_test, y_test), loss
+    axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")[1]
+    labels = ["test accuracy (%)", "test log-loss"]
+    for row, (axis, label) in enumerate(zip(axes, labels, strict=True)):
+        for name in models:
+            mean = scores[name][row].mean(axis=0)
+            axis.plot(sizes, mean, "o-", ms=4, color=colours[name], label=name)
+        axis.set(xscale="log", xlabel="training samples", ylabel=label)
+        axis.set_xticks(sizes, sizes)
+        axis.minorticks_off()
+    axes[1].set(yscale="log")
+    axes[0].legend(frameon=False)
 
 
 # The cone
