@@ -6,7 +6,6 @@ and gradient together, once per point. It counts the evaluations and applies rel
 stopping rules when the optimizer requests the gradient, once per iteration.
 """
 
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -185,7 +184,7 @@ def minimize(
 
 def _make_optimizer(optimizer):
     """The given instance, or a new optimizer without limits for a name."""
-    if isinstance(optimizer, RiemannianLBFGS) or _is_of_pymanopt(optimizer):
+    if hasattr(optimizer, "run") and not isinstance(optimizer, type):
         return optimizer
     if optimizer not in OPTIMIZERS:
         raise ValueError(
@@ -198,12 +197,6 @@ def _make_optimizer(optimizer):
 
     name = optimizer.title().replace("-", "")  # such as ConjugateGradient
     return getattr(pymanopt.optimizers, name)(**_NO_LIMITS, verbosity=0)
-
-
-def _is_of_pymanopt(optimizer):
-    """Whether the object is an optimizer of pymanopt; does not import pymanopt."""
-    module = sys.modules.get("pymanopt.optimizers.optimizer")
-    return module is not None and isinstance(optimizer, module.Optimizer)
 
 
 class StartError(ValueError):
