@@ -293,7 +293,8 @@ class AMAGauss(BaseFilters):
             start = self._filters_of_sqfa(
                 optimization, statistics, within, total, space
             )
-            n_init = optimization["n_init"] - 1
+            # The filters of SQFA are one of the initializations.
+            n_init = 0 if self.n_init == "auto" else self.n_init - 1
             optimization |= {"init": "random", "n_init": n_init, "warm_start": start}
         optimization |= self._over_samples(objective)
         report = self._reporter(space, space.X)
@@ -338,11 +339,6 @@ class AMAGauss(BaseFilters):
 
     def _objective_reached(self):
         return np.nan  # the samples are not kept
-
-    def _n_restarts(self):
-        if isinstance(self.init, str) and (self.init, self.n_init) == ("auto", "auto"):
-            return 1
-        return super()._n_restarts()
 
 
 def _information(X, labels, statistics, sigma2, log_priors, factors):
