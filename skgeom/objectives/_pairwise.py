@@ -422,6 +422,8 @@ class MeanPairwiseDistance(Objective):
         pair_weights=None,
     ):
         self.distance = distance
+        self.rotation_invariant = distance.rotation_invariant
+        self.affine_invariant = distance.affine_invariant
         self.squared = squared
         self.weights = np.ones(means.shape[0]) if weights is None else weights
         self.pair_weights = pair_weights
@@ -446,16 +448,6 @@ class MeanPairwiseDistance(Objective):
     def parallel(self):
         """Whether several threads evaluate the pairs; one thread if pairs are few."""
         return self.distance.parallel and self.n_pairs > _PAIRS_PER_BLOCK
-
-    @property
-    def rotation_invariant(self):
-        """Whether rotations of the features do not change the distance."""
-        return self.distance.rotation_invariant
-
-    @property
-    def affine_invariant(self):
-        """Whether linear maps of the features do not change the distance."""
-        return self.distance.affine_invariant
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
