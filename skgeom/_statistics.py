@@ -263,9 +263,7 @@ class ClassStatistics:
                 f"{covariance_estimator=!r}. Use covariance_estimator=None."
             )
 
-        def read(*options):
-            return _read(X, y, sample_weight, covariance_estimator, *options)
-
+        read = partial(_read, X, y, sample_weight, covariance_estimator)
         return read() if n_axes is None else _in_leading_axes(n_axes, read)
 
     @classmethod
