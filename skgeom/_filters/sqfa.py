@@ -1,7 +1,5 @@
 """Supervised quadratic feature analysis (SQFA) with Gaussians or second moments."""
 
-from copy import copy
-
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
@@ -394,13 +392,10 @@ class SQFA(BaseFilters):
                 f"{self.covariance_estimator!r}. Use 'auto' or None."
             )
         first = not hasattr(self, "components_")
-        before = getattr(self, "_streamed", None)
+        before = getattr(self, "_streamed", ClassStatistics.empty())
         X, y = labelled_samples(self, X, y, reset=first, accept_sparse="csr")
         X = X.toarray() if issparse(X) else X
-        if before is None:
-            streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
-        else:
-            streamed = copy(before).update(X, y, sample_weight)
+        streamed = before + ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         self._set_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         selection = self._select(streamed)
