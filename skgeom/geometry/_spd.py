@@ -2,8 +2,10 @@
 
 from math import sqrt
 
+import numpy as np
+
 from skgeom.geometry._affine_invariant import from_spectrum
-from skgeom.utils.array_api import adjoint, device_of, namespace
+from skgeom.utils.array_api import adjoint, device_of, like, namespace
 from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import (
     check_positive,
@@ -301,12 +303,9 @@ def weighted_triangle(size, model):
 
     The arrays have the namespace and device of ``model``.
     """
-    xp = namespace(model)
-    ones = xp.ones((size, size), dtype=model.dtype, device=device_of(model))
-    rows, columns = xp.nonzero(xp.triu(ones))
-    one = ones[0, 0]
-    weights = xp.where(rows == columns, one, sqrt(2) * one)
-    return rows, columns, weights
+    rows, columns = np.triu_indices(size)
+    weights = like(np.where(rows == columns, 1, sqrt(2)), model, model.dtype)
+    return like(rows, model), like(columns, model), weights
 
 
 @float64_arrays("matrices", complex_allowed=True)
