@@ -3,7 +3,7 @@
 import numpy as np
 
 from skgeom.geometry._affine_invariant import log_spectra
-from skgeom.geometry._spd import check_same_order
+from skgeom.geometry._spd import check_pair
 from skgeom.utils.validation import (
     check_finite,
     check_semidefinite,
@@ -157,8 +157,7 @@ def spatial_filters(matrix, reference):
     for values, name in ((matrix, "matrix"), (reference, "reference")):
         if values.ndim != 2:
             raise ValueError(f"{name} must be one matrix, got shape {values.shape}.")
-        check_symmetric(values, name)
-    check_same_order(matrix, "matrix", reference, "reference")
+    check_pair(matrix, "matrix", reference, "reference")
     cholesky(matrix, "matrix")
     inverse = np.linalg.inv(cholesky(reference, "reference"))
     logarithms, vectors = log_spectra(matrix, inverse)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skgeom.geometry._spd import check_same_order
+from skgeom.geometry._spd import check_pair, check_same_order
 from skgeom.utils.array_api import namespace
 from skgeom.utils.validation import (
     check_finite,
@@ -57,9 +57,7 @@ def distance_affine_invariant(a, b, *, squared=False):
     >>> float(distance_affine_invariant(np.eye(2), np.diag([1.0, np.e])))
     1.0
     """
-    check_symmetric(a, "a")
-    check_symmetric(b, "b")
-    check_same_order(a, "a", b, "b")
+    check_pair(a, "a", b, "b")
     # The singular values of L_b^-1 L_a are the square roots of the generalized
     # eigenvalues. For ill-conditioned matrices, they have twice as many accurate digits
     # as the eigenvalues of a product.

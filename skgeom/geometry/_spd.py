@@ -189,14 +189,12 @@ def whiten(matrices, reference):
     array([[2., 0.],
            [0., 3.]])
     """
-    check_symmetric(matrices, "matrices")
-    check_symmetric(reference, "reference")
-    check_same_order(matrices, "matrices", reference, "reference")
-    return _whiten_by_factor(matrices, cholesky(reference, "reference"))
+    return _whitened(matrices, "matrices", reference, "reference")
 
 
-def _whiten_by_factor(matrices, factor):
-    """Whiten with the lower Cholesky factor of the reference."""
+def _whitened(matrices, name, reference, name_of_reference):
+    check_pair(matrices, name, reference, name_of_reference)
+    factor = cholesky(reference, name_of_reference)
     solve = namespace(matrices).linalg.solve
     whitened = solve(factor, adjoint(solve(factor, matrices)))
     return (whitened + adjoint(whitened)) / 2
@@ -234,11 +232,14 @@ def generalized_eigenvalues(a, b):
     >>> generalized_eigenvalues(np.diag([8.0, 3.0]), np.diag([2.0, 1.0]))
     array([3., 4.])
     """
-    check_symmetric(a, "a")
-    check_symmetric(b, "b")
-    check_same_order(a, "a", b, "b")
-    eigvalsh = namespace(a).linalg.eigvalsh
-    return eigvalsh(_whiten_by_factor(a, cholesky(b, "b")))
+    return namespace(a).linalg.eigvalsh(_whitened(a, "a", b, "b"))
+
+
+def check_pair(a, name_a, b, name_b):
+    """Raise ValueError unless two stacks have symmetric matrices of the same size."""
+    check_symmetric(a, name_a)
+    check_symmetric(b, name_b)
+    check_same_order(a, name_a, b, name_b)
 
 
 def check_same_order(a, name_a, b, name_b):
