@@ -497,10 +497,13 @@ class BaseFilters(
         dtype = None if space.X is None else space.X.dtype
         return like(np.ascontiguousarray(space.lift(filters).T), array_like, dtype)
 
-    def _store_filters(self, filters, groups, total, space, array_like, quiet=False):
-        """Store the result of ``optimize_filters``; return the sorted filters.
+    def _store_filters(
+        self, filters, groups, statistics, total, space, array_like, quiet=False
+    ):
+        """Store the result of ``optimize_filters``, and the statistics of the features.
 
-        The stored filters have the namespace and device of ``array_like``.
+        The ``statistics`` and the total covariance are in the coordinates of ``space``.
+        The results have the namespace and device of ``array_like``.
         """
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
@@ -524,20 +527,12 @@ class BaseFilters(
         self.restart_objectives_ = like(reached, array_like)
         if not quiet:
             self._warn(groups, filters)
-        return filters
-
-    def _store_statistics(self, statistics, filters, space, array_like):
-        """Store the class statistics of the features.
-
-        ``filters`` are in the coordinates of ``space``.
-        """
         self.classes_ = statistics.classes
         self.statistics_ = statistics.project(filters.T)
         if space.origin is not None:
             self.statistics_.means += space.origin @ filters
-        if array_like is not None:
-            converter = partial(like, model=array_like)
-            self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
+        converter = partial(like, model=array_like)
+        self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._distance_parameters
         }

@@ -301,10 +301,9 @@ class AMAGauss(BaseFilters):
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization
         )
-        filters = self._store_filters(filters, groups, total, space, space.X)
+        self._store_filters(filters, groups, statistics, total, space, space.X)
         # Convert the information to the mean log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
-        self._store_statistics(statistics, filters, space, space.X)
         return self
 
     def _over_samples(self, objective):

@@ -514,10 +514,9 @@ class SQFA(BaseFilters):
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization
         )
-        filters = self._store_filters(
-            filters, groups, total, space, array_like, quiet=coincide
+        self._store_filters(
+            filters, groups, statistics, total, space, array_like, quiet=coincide
         )
-        self._store_statistics(statistics, filters, space, array_like)
         return self
 
     def _continues_from(self, filters):
