@@ -539,8 +539,35 @@ class SQFA(BaseFilters):
         """The mean distance between the classes, as a function of filters."""
         own = {name: getattr(self, name) for name in self._distance_parameters}
         own |= parameters
-        own["distance"] = find_distance(own["distance"], self._distances)
-        return _mean_distance(statistics, sigma2, self._second_moments, **own)
+        distance = find_distance(own["distance"], self._distances)
+        if self._second_moments:
+            covariances = statistics.second_moments
+            means = np.zeros(covariances.shape[:2])
+        elif statistics.means is None:
+            raise ValueError(
+                "SQFA requires means and covariances, but the statistics contain "
+                "second moments only. Use SecondMomentSQFA, or create statistics with "
+                "ClassStatistics(classes, counts, means, covariances)."
+            )
+        else:
+            covariances, means = statistics.covariances, to_numpy(statistics.means)
+            if distance.translation_invariant:
+                # A large offset that all classes share would reduce the precision.
+                means = means - means.mean(axis=0)
+        # "balanced" has no effect: each class counts once.
+        classes = statistics.classes
+        weights = class_factors(own["class_weight"], classes, zero=True)
+        of_pairs = _weights_of_pairs(own["pair_weight"], len(classes))
+        objective = MeanPairwiseDistance(
+            means, covariances, sigma2, distance, own["squared"], weights, of_pairs
+        )
+        if objective.n_pairs == 0:
+            raise ValueError(
+                "No pair of classes has a positive weight. Set class_weight to "
+                "positive values for at least two classes, and pair_weight for a pair "
+                "of them."
+            )
+        return objective
 
 
 @substitute_docs(**documented_parameters(SQFA))
@@ -666,37 +693,6 @@ class SecondMomentSQFA(SQFA):
             random_state=random_state,
             verbose=verbose,
         )
-
-
-def _mean_distance(
-    statistics, sigma2, second_moments, *, distance, squared, class_weight, pair_weight
-):
-    if second_moments:
-        covariances = statistics.second_moments
-        means = np.zeros(covariances.shape[:2])
-    elif statistics.means is None:
-        raise ValueError(
-            "SQFA requires means and covariances, but the statistics contain second "
-            "moments only. Use SecondMomentSQFA, or create statistics with "
-            "ClassStatistics(classes, counts, means, covariances)."
-        )
-    else:
-        covariances, means = statistics.covariances, to_numpy(statistics.means)
-        if distance.translation_invariant:
-            # A large offset that all classes share would reduce the precision.
-            means = means - means.mean(axis=0)
-    # "balanced" has no effect: each class counts once.
-    weights = class_factors(class_weight, statistics.classes, zero=True)
-    of_pairs = _weights_of_pairs(pair_weight, len(statistics.classes))
-    objective = MeanPairwiseDistance(
-        means, covariances, sigma2, distance, squared, weights, of_pairs
-    )
-    if objective.n_pairs == 0:
-        raise ValueError(
-            "No pair of classes has a positive weight. Set class_weight to positive "
-            "values for at least two classes, and pair_weight for a pair of them."
-        )
-    return objective
 
 
 def _weights_of_pairs(pair_weight, n_classes):
