@@ -6,7 +6,8 @@ A metric encodes samples and prototypes, and computes squared distances
 
 - A :class:`VectorMetric` encodes samples and prototypes as vectors (n, p), whose
   Euclidean distances are the distances. A subclass defines ``name``, ``encode`` and
-  ``decode``, and ``fit`` and ``_arrays`` if the metric depends on the samples.
+  ``decode``, and ``fit`` if the metric depends on the samples. The names of arrays
+  that ``fit`` sets start with an underscore.
 - A :class:`MatrixMetric` is a distance of SPD matrices with
   :math:`d(A X A^\top, A W A^\top) = d(X, W)` for all invertible A. A subclass defines
   ``pairs``, a subclass of :class:`MatrixPairs`.
@@ -47,6 +48,7 @@ from skgeom.utils.array_api import (
     device_and_dtype,
     device_of,
     like,
+    moved,
     namespace,
     put,
     sum_of,
@@ -70,8 +72,6 @@ class Metric(ABC):
     keeps_definite = True
     # Whether ``fit`` uses y. A copy is then fitted again in each fold.
     uses_labels = False
-    # Names of the arrays that ``fit`` sets.
-    _arrays = ()
 
     def fit(self, X, y, weights):  # noqa: B027 - most metrics need no fit
         """Estimate the metric from samples X, class indices y and weights."""
@@ -86,11 +86,9 @@ class Metric(ABC):
 
     def __sklearn_array_api_convert__(self, converter):
         """A copy whose arrays are moved, for scikit-learn's ``move_estimator_to``."""
-        moved = copy(self)
-        for name in self._arrays:
-            if getattr(self, name) is not None:
-                setattr(moved, name, converter(getattr(self, name)))
-        return moved
+        metric = copy(self)
+        vars(metric).update(moved(vars(self), converter))
+        return metric
 
     @abstractmethod
     def manifold(self, shape):
@@ -282,7 +280,6 @@ class TangentMetric(LogEuclideanMetric):
     """
 
     name = "tangent-space"
-    _arrays = "_factor", "_inverse"
     _factor = None
 
     def fit(self, X, y, weights):
@@ -334,7 +331,6 @@ class MahalanobisMetric(TangentMetric):
 
     name = "Mahalanobis"
     uses_labels = True
-    _arrays = "_factor", "_inverse", "_directions", "_along"
 
     def fit(self, X, y, weights):
         super().fit(X, y, weights)
@@ -415,8 +411,8 @@ class EuclideanSPDMetric(VectorMetric):
         return from_upper_triangles(Z)
 
     def step(self, prototypes, pairs, coefficients):
-        moved = super().step(prototypes, pairs, coefficients)
-        return self.encode(raise_eigenvalues(self.decode(moved), self.floor))
+        matrices = self.decode(super().step(prototypes, pairs, coefficients))
+        return self.encode(raise_eigenvalues(matrices, self.floor))
 
 
 def raise_eigenvalues(matrices, floor):
@@ -454,8 +450,8 @@ def definite(matrices):
 
 def congruent(A, X):
     """The matrices ``A @ X @ A.T``, exactly symmetric."""
-    moved = A @ X @ A.T
-    return (moved + moved.mT) / 2
+    products = A @ X @ A.T
+    return (products + products.mT) / 2
 
 
 class MatrixMetric(Metric):
@@ -471,8 +467,6 @@ class MatrixMetric(Metric):
     for all distances, because its steps remain in the set of SPD matrices. The tangent
     vectors of k-means use the affine-invariant metric as well.
     """
-
-    _arrays = "_factor", "_inverse"
 
     def fit(self, X, y, weights):
         self._factor = cholesky_factors(namespace(X).mean(X, axis=0))
