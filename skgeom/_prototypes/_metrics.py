@@ -385,12 +385,10 @@ def oas_intensity(variances, n_features, n_samples):
 
 def _within(vectors, y, weights):
     """Vectors minus the weighted means of their classes."""
-    xp, residuals = namespace(vectors), vectors
-    for label in range(int(xp.max(y)) + 1):
-        own = y == label
-        mean = average(vectors[own], weights[own])
-        residuals = xp.where(own[:, None], vectors - mean, residuals)
-    return residuals
+    xp = namespace(vectors)
+    own = [y == label for label in range(int(xp.max(y)) + 1)]
+    means = xp.stack([average(vectors[rows], weights[rows]) for rows in own])
+    return vectors - take(means, y)
 
 
 class EuclideanSPDMetric(VectorMetric):
