@@ -32,7 +32,7 @@ from skgeom._held_out import (
 )
 from skgeom._prototypes._losses import class_log_densities, log_sum, nearest_scores
 from skgeom._prototypes._metrics import Metric
-from skgeom.optim._manifolds import Euclidean, Product
+from skgeom.optim._manifolds import Euclidean, Product, Sphere
 from skgeom.optim._minimize import StartError, minimize
 from skgeom.utils.array_api import (
     average,
@@ -301,10 +301,8 @@ class PrototypeCost:
             others.append((weights @ of_scale)[None])
         if matrix is not None:
             of_samples = pairs.sample_gradient(derivatives)
-            of_prototypes, of_matrix = self._reduction.vjp(
-                Z, prototypes, matrix, of_samples, of_prototypes
-            )
-            others.append(of_matrix)
+            others.append(of_samples.T @ Z + of_prototypes.T @ prototypes)
+            of_prototypes = of_prototypes @ matrix
         kept = pairs if self.has_curvature() else None
         return kept, weights @ losses, of_prototypes, *others
 
@@ -317,7 +315,7 @@ class PrototypeCost:
             found.resolve(lambda squared: self._loss.active_pairs(squared, y))
             return found
         if matrix is not None:
-            return pairs(*self._reduction.apply(Z, prototypes, matrix))
+            return pairs(Z @ matrix.T, prototypes @ matrix.T)
         return pairs(Z, prototypes)
 
     def join(self, prototypes, scale, matrix=None):
@@ -343,14 +341,14 @@ class PrototypeCost:
         if self._scale is None:
             manifolds.append(Euclidean(1))
         if self._reduction is not None:
-            manifolds.append(self._reduction.manifold(*point[-1].shape))
+            manifolds.append(Sphere(*point[-1].shape))
         return Product(manifolds)
 
     def has_curvature(self):
         """Whether :meth:`solve` is available, and its gradients fit into memory."""
         n_kept = self._training.Z.shape[0] * prod(self._training.prototypes.shape)
-        alone = self._scale is not None and self._reduction is None
-        return bool(self._loss.curvature) and alone and n_kept <= _KEPT
+        is_fixed = self._scale is not None
+        return bool(self._loss.curvature) and is_fixed and n_kept <= _KEPT
 
     def solve(self, point, vector):
         r"""Product of the inverse of a model H of the Hessian and a tangent vector.
@@ -589,8 +587,7 @@ def fit_lbfgs(
         return value <= goal  # the classes are separated
 
     # A warm start is closer to the minimum than the optimum in the tangent space.
-    is_curved = training.metric.tangent_metric and reduction is None
-    if is_curved and training.scale is None:
+    if training.metric.tangent_metric and training.scale is None:
         with suppress(StartError, np.linalg.LinAlgError):
             limits = {"tol": _PRECISE * tol, "max_iter": max_iter}
             flat = tangent_minimum(training, loss, fixed_scale, scale, goal, limits)

@@ -13,7 +13,6 @@ from skgeom._prototypes._prototype_classifier import (
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
-from skgeom.optim._manifolds import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
 from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
 from skgeom.utils.linalg import fix_signs
@@ -296,8 +295,6 @@ class Relevance:
         The samples and the prototypes in the coordinates of the optimization.
     """
 
-    manifold = Sphere
-
     def __init__(self, training, mean, axes, n_rows, unit):
         Z, prototypes = training.Z, training.prototypes
         self._origin = namespace(mean).zeros_like(mean) if issparse(Z) else mean
@@ -318,12 +315,3 @@ class Relevance:
         missing = max(self._n_rows - matrix.shape[0], 0)
         padded = np.pad(to_numpy(matrix), [(0, missing), (0, 0)])
         return prototypes, like(padded, matrix)
-
-    def apply(self, Z, prototypes, matrix):
-        """The products of samples and prototypes with the matrix."""
-        return Z @ matrix.T, prototypes @ matrix.T
-
-    def vjp(self, Z, prototypes, matrix, of_samples, of_prototypes):
-        """Gradients for prototypes and matrix from the gradients for both products."""
-        of_matrix = of_samples.T @ Z + of_prototypes.T @ prototypes
-        return of_prototypes @ matrix, of_matrix
