@@ -258,8 +258,8 @@ class PrototypeClassifier(
     to a solver. A subclass defines four methods:
 
     - ``_loss(training, streams=False)`` returns the loss;
-    - ``_scale(training)`` returns the scale of the loss: the variance of a likelihood,
-      or the slope of a sigmoid;
+    - ``_scale(training, epoch=None)`` returns the scale of the loss, in an epoch of
+      ``"sgd"`` if it is given: the variance of a likelihood, or the slope of a sigmoid;
     - ``_scores(squared_distances)`` returns the logarithms of the class probabilities,
       (n_samples, n_classes), up to a term that all classes share;
     - ``_calibrate(training, streams=False)``, which is called first, sets the fitted
@@ -842,7 +842,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
         The generator shuffles the samples; None keeps their order.
         """
-        scales = [self._epoch_scale(training, epoch) for epoch in epochs]
+        scales = [self._scale(training, epoch) for epoch in epochs]
         rates = [
             0.01 ** (min(epoch, self.max_iter) / self.max_iter)
             * unit
@@ -850,10 +850,6 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             for epoch, scale in zip(epochs, scales, strict=True)
         ]
         return rates, scales, self.batch_size, rng if self.shuffle else None
-
-    def _epoch_scale(self, training, epoch):
-        """The scale of the loss in the given epoch of ``"sgd"``."""
-        return self._scale(training)
 
     def _is_stochastic(self, metric):
         if self.solver == "lbfgs" and not metric.keeps_definite:

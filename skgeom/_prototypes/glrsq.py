@@ -224,12 +224,11 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _scale(self, training):
-        return _SLOPE if self.slope == "auto" else float(self.slope)
-
-    def _epoch_scale(self, training, epoch):
+    def _scale(self, training, epoch=None):
         if self.slope != "auto":
             return float(self.slope)
+        if epoch is None:
+            return _SLOPE
         if np.isinf(epoch):
             return training.scale
         return max(float(min(epoch, self.max_iter)), 1.0)

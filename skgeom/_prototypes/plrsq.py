@@ -148,7 +148,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             training.labels, log_priors, representability, training.variance
         )
 
-    def _scale(self, training):
+    def _scale(self, training, epoch=None):
         if not isinstance(self.sigma2, str):
             return float(self.sigma2) * self._n_copies
         if self.sigma2 == "learn" and training.scale is not None:
