@@ -21,7 +21,7 @@ from skgeom import (
     plotting,
 )
 from skgeom.baselines import LOL, GeometryAwarePCA, mdrm
-from skgeom.utils.array_api import like, to_numpy
+from skgeom.utils.array_api import like, namespace, to_numpy
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,8 @@ def test_there_and_back(library, rng):
     there = like(values[::-1].T, library.array([0.0]))
     assert library.is_mine(there)
     np.testing.assert_array_equal(to_numpy(there), values[::-1].T)
-    assert "float32" in str(like(values, there, "float32").dtype)
+    single = namespace(there).float32
+    assert "float32" in str(like(values, there, single).dtype)
     assert library.is_mine(like(there, there))
 
 

@@ -18,7 +18,6 @@ from skgeom._hessian.models import (
     is_module,
 )
 from skgeom.utils.array_api import (
-    dtype_name,
     float_dtypes,
     in_double,
     like,
@@ -227,7 +226,7 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             xp = namespace(products)
             rows = xp.reshape(products, (-1, products.shape[2]))
             total = total + in_double(rows.T @ rows)
-            images = rows if gram is None else rows @ like(gram, rows, dtype_name(rows))
+            images = rows if gram is None else rows @ like(gram, rows, rows.dtype)
             parts = xp.reshape(rows * images, (len(share), -1))
             traces[batch] = to_numpy(xp.sum(parts, axis=1))
             # The second part weights the Hessians of the logits by p - [y = k].

@@ -37,7 +37,7 @@ from skgeom._kernel._kernels import check_definite
 from skgeom.utils.array_api import (
     astype,
     cholesky_factors,
-    device_of,
+    device_and_dtype,
     like,
     namespace,
     to_numpy,
@@ -319,8 +319,8 @@ class KernelSystem:
                 gram.T, lower=True, overwrite_a=True, check_finite=False
             )
         else:
-            options = {"dtype": gram.dtype, "device": device_of(gram)}
-            gram = gram + penalty * namespace(gram).eye(len(self.codes), **options)
+            identity = namespace(gram).eye(len(self.codes), **device_and_dtype(gram))
+            gram = gram + penalty * identity
             cholesky_factors(gram)  # raises if the matrix is not definite
             self._inverse = namespace(gram).linalg.inv(gram)
 

@@ -55,7 +55,6 @@ from skgeom.utils.array_api import (
     astype,
     block,
     check_library,
-    dtype_name,
     float_dtype,
     float_dtypes,
     in_double,
@@ -778,7 +777,8 @@ class KernelDiscriminantAnalysis(
         def columns(X, kept):
             return kernel(X if kernel.precomputed else in_double(X), take(points, kept))
 
-        features = LandmarkFeatures(matrix, columns, dtype_name(matrix))
+        dtype = np.float32 if precision(matrix) > 1e-10 else np.float64
+        features = LandmarkFeatures(matrix, columns, dtype)
         system = LandmarkSystem(features, data, identity=self.penalty == "identity")
         return system, take(points, features.kept)
 

@@ -172,8 +172,6 @@ def like(array, model, dtype=None):
             array = array.copy()
         if array.dtype == np.float64 and not has_float64(model):
             array = array.astype(np.float32)
-    if isinstance(dtype, str):
-        dtype = getattr(xp, dtype)
     if namespace(array) is xp and device_of(array) == device_of(model):
         return array if dtype is None else astype(array, dtype)
     return xp.asarray(array, dtype=dtype, device=device_of(model))
@@ -256,11 +254,6 @@ def astype(array, dtype, copy=False):
     if xp is np:
         return array.astype(dtype, copy=copy)  # numpy.astype is newer than numpy 2.0
     return xp.astype(array, dtype, copy=copy)
-
-
-def dtype_name(array):
-    """The name of the floating-point dtype of an array, equal for all libraries."""
-    return "float32" if precision(array) > 1e-10 else "float64"
 
 
 def precision(array):
