@@ -107,9 +107,7 @@ class LandmarkFeatures:
 
     def __call__(self, X):
         """Features of samples, (n_samples, rank), in the namespace of the samples."""
-        block = self._columns(X, self.kept)
-        if self.kernel_max != 1:
-            block = block / self.kernel_max
+        block = self._columns(X, self.kept) / self.kernel_max
         if namespace(X) is not np:
             return block @ self._rounded.T
         block = block.astype(self.dtype, copy=False)

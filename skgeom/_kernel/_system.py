@@ -161,16 +161,15 @@ class KernelSystem:
             like(vector, matrix)
             for vector in (self.kernel_mean, row_means, self.root_weights)
         )
-        centered = matrix
-        centered -= mean
-        centered -= row_means[:, None]
-        centered *= roots / self.kernel_max
-        centered *= roots[:, None]
-        self.centered = centered
+        matrix -= mean
+        matrix -= row_means[:, None]
+        matrix *= roots / self.kernel_max
+        matrix *= roots[:, None]
+        self.centered = matrix
         # A centered matrix or class means are zero up to rounding below this fraction
         # of the kernel.
         self._rounding = max(len(self.codes) * _EPS, precision)
-        if max_abs(centered) <= self._rounding * self.weights.max():
+        if max_abs(matrix) <= self._rounding * self.weights.max():
             raise ValueError(ALL_SAMPLES_EQUAL)
         levels = class_contrasts(self.class_weights)
         levels = levels / np.sqrt(self.class_weights)[:, None]
