@@ -31,8 +31,8 @@ from skgeom.utils._dask import check_not_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     astype,
-    float_dtype,
     float_dtypes,
+    in_double,
     is_dask,
     largest_size,
     like,
@@ -450,7 +450,7 @@ class PrototypeClassifier(
         """Squared distances from the prototypes, and the dtype of X."""
         X = self._check_X(X, reset=False)
         training = self._training
-        Z = self._encode(training.metric, self._reduce(astype(X, float_dtype(X))))
+        Z = self._encode(training.metric, self._reduce(in_double(X)))
         distances = partial(self._compare, training.metric)
         return compare(distances, Z, training.prototypes), X.dtype
 
@@ -627,7 +627,7 @@ class PrototypeClassifier(
             )
         y = np.searchsorted(self.classes_, y)
         weights = check_sample_weight(sample_weight, y)
-        X = astype(X, float_dtype(X))
+        X = in_double(X)
         if (weights == 0).any():
             kept = weights > 0
             X, y, weights = X[like(kept, X)], y[kept], weights[kept]

@@ -286,7 +286,7 @@ def _map_block(method, estimator, block):
         result = method(estimator, block)
     else:
         result = method(estimator, _one_sample(block))[:0]
-    if method.__name__ == "transform" and _is_frame(block):
+    if method.__name__ == "transform" and hasattr(block, "columns"):
         names = estimator.get_feature_names_out()
         return type(block)(result, index=block.index, columns=names)
     return result
@@ -294,13 +294,9 @@ def _map_block(method, estimator, block):
 
 def _one_sample(block):
     """One valid sample, a vector or an SPD matrix, with the type of the block."""
-    if _is_frame(block):
+    if hasattr(block, "columns"):
         single = (block.dtypes == np.float32).all()
         one = np.ones((1, block.shape[1]), np.float32 if single else np.float64)
         return type(block)(one, columns=block.columns)
     one = np.eye(block.shape[1])[None] if block.ndim == 3 else np.ones(block.shape[1:])
     return np.broadcast_to(one, (1, *block.shape[1:])).astype(block.dtype)
-
-
-def _is_frame(block):
-    return hasattr(block, "columns")

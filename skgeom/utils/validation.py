@@ -30,6 +30,7 @@ from skgeom.utils.array_api import (
     each,
     float_dtype,
     float_dtypes,
+    in_double,
     is_complex,
     is_dask,
     is_in_host_memory,
@@ -613,7 +614,7 @@ def check_spd_samples(
     )
     check_symmetric(X, "X")
     X = X / 2 + X.mT / 2  # (X + X.mT) / 2 could overflow
-    cholesky(astype(X, float_dtype(X)), "X")
+    cholesky(in_double(X), "X")
     if hermitian and estimator.is_complex_:
         X = from_embedded(X) if is_hermitian else X + 0j
     # scikit-learn counts the features of two-dimensional arrays only.
