@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skgeom.utils.array_api import device_of, namespace, sum_of
+from skgeom.utils.array_api import device_of, namespace
 
 
 class Loss:
@@ -76,7 +76,7 @@ class LikelihoodLoss(Loss):
         offsets = squared_distances - nearest
         log_all, posteriors, log_own, in_class = self._mixtures(offsets, y, scale)
         derivatives = (in_class - posteriors) / (2 * scale)
-        of_log_scale = -sum_of(derivatives * squared_distances, axis=1)
+        of_log_scale = -xp.sum(derivatives * squared_distances, axis=1)
         losses = log_all - log_own
         if self.representability:
             *_, log_own, in_class = self._mixtures(squared_distances, y, self.reference)
@@ -155,8 +155,8 @@ class MarginLoss(Loss):
         """Losses (n,), derivatives (n, M), None."""
         xp = namespace(squared_distances)
         nearest, rival = self._nearest(squared_distances, y)
-        own = sum_of(xp.where(nearest, squared_distances, 0.0), axis=1)
-        other = sum_of(xp.where(rival, squared_distances, 0.0), axis=1)
+        own = xp.sum(xp.where(nearest, squared_distances, 0.0), axis=1)
+        other = xp.sum(xp.where(rival, squared_distances, 0.0), axis=1)
         # If a sample equals both prototypes up to rounding, the derivatives are zero.
         number = xp.finfo(squared_distances.dtype)
         total = own + other
@@ -228,5 +228,5 @@ def log_sum(scores):
     xp = namespace(scores)
     largest = xp.max(scores, axis=1, keepdims=True)
     terms = xp.exp(scores - largest)
-    total = sum_of(terms, axis=1, keepdims=True)
+    total = xp.sum(terms, axis=1, keepdims=True)
     return (largest + xp.log(total))[:, 0], terms / total

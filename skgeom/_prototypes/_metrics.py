@@ -51,7 +51,6 @@ from skgeom.utils.array_api import (
     moved,
     namespace,
     put,
-    sum_of,
     take,
     to_numpy,
 )
@@ -162,12 +161,12 @@ class VectorPairs:
 
         ``weights`` are the coefficients c, (n, M).
         """
-        total = sum_of(weights, axis=0)[:, None]
+        total = namespace(weights).sum(weights, axis=0)[:, None]
         return 2 * (total * self._prototypes - weights.T @ self._Z)
 
     def sample_gradient(self, weights):
         """Gradient of the same sum for the samples z, (n, p)."""
-        total = sum_of(weights, axis=1)[:, None]
+        total = namespace(weights).sum(weights, axis=1)[:, None]
         return 2 * (total * self._Z - weights @ self._prototypes)
 
     def coordinates(self, tangents):
@@ -184,7 +183,7 @@ class VectorPairs:
         For the tangent vector :math:`t_l` at :math:`w_l`, they are :math:`2 (w_l -
         z_i)^\top t_l`.
         """
-        own = sum_of(coordinates * self._prototypes, axis=1)
+        own = namespace(coordinates).sum(coordinates * self._prototypes, axis=1)
         return 2 * (own - self._Z @ coordinates.T)
 
     def vjp(self, weights):
@@ -210,7 +209,7 @@ def euclidean_squared_distances(Z, prototypes):
     if xp.any(near):
         i, j = xp.nonzero(near)
         offsets = take(Z, i) - take(prototypes, j)
-        squared = put(squared, near, sum_of(offsets**2, axis=1))
+        squared = put(squared, near, xp.sum(offsets**2, axis=1))
     return squared
 
 
@@ -610,11 +609,11 @@ class AffineInvariantPairs(MatrixPairs):
 
     def __init__(self, Z, prototypes, at_least=None):
         super().__init__(Z, prototypes)
+        xp, (n, k), m = namespace(Z), Z.shape[:2], prototypes.shape[0]
         if at_least is None:
             self.spectra = log_spectra(Z, self.inverses[:, None, ...])
-            self.squared_distances = sum_of(self.spectra[0] ** 2, axis=-1).T
+            self.squared_distances = xp.sum(self.spectra[0] ** 2, axis=-1).T
             return
-        xp, (n, k), m = namespace(Z), Z.shape[:2], prototypes.shape[0]
         shapes = (m, n, k), (m, n, k, k)
         self.spectra = [xp.zeros(s, **device_and_dtype(Z)) for s in shapes]
         self._known = xp.zeros((n, m), dtype=xp.bool, device=device_of(Z))
@@ -633,7 +632,7 @@ class AffineInvariantPairs(MatrixPairs):
             mask = wanted.T
             prototypes, samples = xp.nonzero(mask)
             found = log_spectra(take(self.Z, samples), take(self.inverses, prototypes))
-            squared = sum_of(found[0] ** 2, axis=-1)
+            squared = xp.sum(found[0] ** 2, axis=-1)
             self.squared_distances = put(self.squared_distances.T, mask, squared).T
             pairs = zip(self.spectra, found, strict=True)
             self.spectra = [put(parts, mask, some) for parts, some in pairs]
@@ -672,7 +671,7 @@ class AffineInvariantMetric(MatrixMetric):
 
     def squared_distances(self, Z, prototypes):
         inverses = inverse_factors(prototypes)[:, None, ...]
-        return sum_of(log_eigenvalues(Z, inverses) ** 2, axis=-1).T
+        return namespace(Z).sum(log_eigenvalues(Z, inverses) ** 2, axis=-1).T
 
     def tangent_metric(self, prototypes):
         """The metric of the tangent space at the mean of the prototypes.

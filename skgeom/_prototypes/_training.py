@@ -39,7 +39,6 @@ from skgeom.utils.array_api import (
     like,
     linear_algebra,
     namespace,
-    sum_of,
     take,
     to_numpy,
 )
@@ -403,7 +402,7 @@ class PrototypeCost:
             for part, block, p in zip(pairs, self._blocks, probabilities, strict=True):
                 # J = -jvp / 2 sigma^2, so the product of two J has 1 / 4 sigma^4.
                 jvp = p * part.jvp(direction)
-                jvp -= p * sum_of(jvp, axis=1, keepdims=True)
+                jvp -= p * namespace(p).sum(jvp, axis=1, keepdims=True)
                 jvp *= training.weights[block, None] / scale / scale
                 total = total + part.vjp(jvp)
             return to_numpy(total).ravel() + diagonal * flat
@@ -559,9 +558,8 @@ def fit_lbfgs(
     """
     if reduction is not None:
         training = reduction.training
-    goal = (tol if loss_goal is None else loss_goal) * float(
-        sum_of(training.weights, axis=0)
-    )
+    total = float(namespace(training.weights).sum(training.weights))
+    goal = (tol if loss_goal is None else loss_goal) * total
     fixed_scale = None if learn_scale else scale
     try:
         cost = PrototypeCost(training, loss, fixed_scale, reduction)
@@ -687,8 +685,8 @@ def bounded(coefficients):
     """
     xp = namespace(coefficients)
     attract, repel = xp.maximum(coefficients, 0), xp.minimum(coefficients, 0)
-    attract = attract / xp.maximum(sum_of(attract, axis=0), 1)
-    return attract + repel / xp.maximum(-sum_of(repel, axis=0) / _REPULSION, 1)
+    attract = attract / xp.maximum(xp.sum(attract, axis=0), 1)
+    return attract + repel / xp.maximum(-xp.sum(repel, axis=0) / _REPULSION, 1)
 
 
 # Candidates of representability. With 0.1, prototypes are close to the class means;

@@ -13,7 +13,7 @@ from skgeom._prototypes._prototype_classifier import (
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
-from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
+from skgeom.utils.array_api import average, like, namespace, to_numpy
 from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import require_memory
@@ -213,7 +213,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     @property
     def relevances_(self):
         """Relevance of each feature: the diagonal entries of Omega' Omega."""
-        return sum_of(self.omega_**2, axis=0)
+        return namespace(self.omega_).sum(self.omega_**2, axis=0)
 
     @property
     def components_(self):
@@ -257,14 +257,14 @@ def _principal_axes(Z, weights):
             scatter = centered.T @ (weights[:, None] * centered)
         variances = xp.linalg.diagonal(scatter)
         rounding = 100 * xp.finfo(Z.dtype).eps * mean
-        varies = variances > sum_of(weights, axis=0) * rounding**2
+        varies = variances > xp.sum(weights) * rounding**2
         # The axes of constant features get the smallest eigenvalue, and are omitted.
         identity = like(np.eye(n_features), scatter, scatter.dtype)
-        last = -sum_of(variances, axis=0) * identity
+        last = -xp.sum(variances) * identity
         _, axes = xp.linalg.eigh(xp.where(varies[:, None] & varies, scatter, last))
         axes = xp.flip(axes, axis=1).T
     rank = max(int(xp.count_nonzero(varies)), 1)
-    total = float(sum_of(variances, axis=0) / sum_of(weights, axis=0))
+    total = float(xp.sum(variances) / xp.sum(weights))
     return mean, axes[:rank, :], sqrt(max(total, 0) / rank) or 1.0
 
 

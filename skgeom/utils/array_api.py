@@ -271,13 +271,6 @@ def device_and_dtype(array):
     return {"dtype": array.dtype, "device": device_of(array)}
 
 
-def sum_of(array, axis, keepdims=False):
-    """The sum along an axis; NumPy's method has less overhead than its function."""
-    if isinstance(array, np.ndarray):
-        return array.sum(axis=axis, keepdims=keepdims)
-    return namespace(array).sum(array, axis=axis, keepdims=keepdims)
-
-
 def largest_size(array):
     """The largest absolute value of an array or sparse matrix."""
     xp = namespace(array)
