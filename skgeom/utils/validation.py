@@ -168,12 +168,8 @@ def real_array(array, name, model=None, complex_allowed=False):
     The result is a NumPy array or, if ``model`` is given, an array with the namespace
     and device of ``model``.
     """
-    array = np.asarray(array) if model is None else like(array, model)
-    xp = namespace(array)
-    if xp is np:
-        real = array.dtype.kind in "fiub"
-    else:
-        real = xp.isdtype(array.dtype, ("bool", "integral", "real floating"))
+    array, kinds = like(array, model), ("bool", "integral", "real floating")
+    real = namespace(array).isdtype(array.dtype, kinds)
     if not real and not (complex_allowed and is_complex(array)):
         kinds = "real or complex" if complex_allowed else "real"
         raise TypeError(f"{name} must hold {kinds} numbers, got dtype {array.dtype}.")
