@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from copy import copy
 from functools import partial, wraps
 from numbers import Real
+from textwrap import indent
 from threading import RLock
 from time import monotonic
 
@@ -295,10 +296,7 @@ def substitute_docs(**paragraphs):
 
     def decorate(documented):
         def paragraph(match):
-            text = inspect.cleandoc(paragraphs[match["name"]])
-            return "\n".join(
-                match["indent"] + line if line else "" for line in text.split("\n")
-            )
+            return indent(inspect.cleandoc(paragraphs[match["name"]]), match["indent"])
 
         documented.__doc__ = re.sub(
             r"^(?P<indent> *)\{(?P<name>\w+)\}$",
