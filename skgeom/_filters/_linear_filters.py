@@ -6,7 +6,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -47,11 +46,10 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import (
-    BaseEstimator,
     CallbackSupportMixin,
+    LinearProjection,
     current_progress,
     estimator_method,
-    validate_data,
 )
 from skgeom.utils.linalg import FeatureSpace, signs, space_of
 from skgeom.utils.validation import (
@@ -89,12 +87,7 @@ class TrainingData:
     for_selection: SelectionSamples | None = None
 
 
-class BaseFilters(
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
-):
+class BaseFilters(CallbackSupportMixin, LinearProjection):
     """Base class of linear filters that maximize an objective of labeled data.
 
     A subclass defines ``fit`` and two attributes. The method
@@ -104,8 +97,7 @@ class BaseFilters(
     keyword arguments, which replace the values of the estimator.
     """
 
-    _fitted_array = "components_"
-    _accepts_libraries = True
+    _accepts_sparse = _accepts_libraries = True
     _value_name = "objective"  # in printed lines
     # Whether distances and posteriors do not depend on an offset of all samples.
     _translation_invariant = True
@@ -130,25 +122,6 @@ class BaseFilters(
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    @estimator_method
-    def transform(self, X):
-        """Apply the filters.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The features ``X @ components_.T``.
-        """
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=False
-        )
-        return X @ like(self.components_, X, X.dtype).T
 
     @estimator_method
     def inverse_transform(self, X):
@@ -572,17 +545,6 @@ class BaseFilters(
                 "components.",
                 UserWarning,
             )
-
-    @property
-    def _n_features_out(self):
-        return self.components_.shape[0]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def is_negligible(sigma2, within):

@@ -20,7 +20,6 @@ from skgeom._hessian.diagnostics import (
 from skgeom._hessian.input_hessian import mean_curvature
 from skgeom._hessian.models import classifier_name, is_function, is_module
 from skgeom._statistics import check_underflow
-from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.array_api import (
     float_dtypes,
     largest_size,
@@ -30,6 +29,7 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.estimator import (
     CallbackSupportMixin,
+    LinearProjection,
     check_feature_names,
     current_progress,
     estimator_method,
@@ -40,6 +40,7 @@ from skgeom.utils.estimator import (
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import (
     checked_labels,
+    encoded_samples,
     raise_too_large,
     require_memory,
     warn_if_outlier,
@@ -254,7 +255,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             ``class_weight``, if one feature or a tenth of the features have more than
             99 % of the variance of all features, or if one sample causes it.
         """
-        X, codes = self._validate(X, y)
+        X, codes = encoded_samples(self, X, y)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
         if not 0 < n_components <= n_features:
             raise ValueError(

@@ -694,7 +694,6 @@ class PrototypeClassifier(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._accepts_vectors
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

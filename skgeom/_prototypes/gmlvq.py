@@ -138,7 +138,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     True
     """
 
-    _accepts_vectors = True
+    _accepts_vectors = _accepts_sparse = True
     _parameter_constraints = {
         **shared_constraints,
         **margin_constraints,

@@ -115,7 +115,7 @@ class RSLVQ(LikelihoodClassifier):
     True
     """
 
-    _accepts_vectors = True
+    _accepts_vectors = _accepts_sparse = True
 
     def __init__(
         self,

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval
 
-from skgeom.utils._mixins import LinearProjection
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import LinearProjection, estimator_method
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
+from skgeom.utils.validation import encoded_samples
 
 
 class GeneralizedEigenvectors(LinearProjection):
@@ -115,7 +115,7 @@ class GeneralizedEigenvectors(LinearProjection):
             exceeds the number of ordered pairs of classes, or if the regularized second
             moment of a class is singular.
         """
-        X, codes = self._validate(X, y)
+        X, codes = encoded_samples(self, X, y)
         pairs = list(permutations(range(len(self.classes_)), 2))
         if self.n_components is not None and self.n_components > len(pairs):
             raise ValueError(

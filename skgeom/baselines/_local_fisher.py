@@ -6,10 +6,9 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.utils._mixins import LinearProjection
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import LinearProjection, estimator_method
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
-from skgeom.utils.validation import require_memory
+from skgeom.utils.validation import encoded_samples, require_memory
 
 
 class LocalFisherDiscriminantAnalysis(LinearProjection):
@@ -141,7 +140,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             exceeds the number of directions in which X varies, or if X varies in a
             direction in which :math:`S_w` is zero up to rounding.
         """
-        X, codes = self._validate(X, y)
+        X, codes = encoded_samples(self, X, y)
         space = space_of(X, centered=True, n_least=self.n_components)
         X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow

@@ -5,9 +5,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from skgeom.utils._mixins import LinearProjection
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import LinearProjection, estimator_method
 from skgeom.utils.linalg import fix_signs
+from skgeom.utils.validation import encoded_samples
 
 
 class SupervisedPCA(LinearProjection):
@@ -102,7 +102,7 @@ class SupervisedPCA(LinearProjection):
             If X or y is malformed, if there is only one class, or if ``n_components``
             exceeds the number of directions in which the class means differ.
         """
-        X, codes = self._validate(X, y)
+        X, codes = encoded_samples(self, X, y)
         n_classes = len(self.classes_)
         sums = _class_sums(X - X.mean(axis=0), codes, n_classes)
         axes, sizes = _principal_directions(sums, n_classes - 1, _rounding(X, len(X)))
@@ -210,7 +210,7 @@ class LOL(LinearProjection):
             If X or y is malformed, if there is only one class, or if ``n_components``
             exceeds the number of directions in which X varies.
         """
-        X, codes = self._validate(X, y)
+        X, codes = encoded_samples(self, X, y)
         n_classes = len(self.classes_)
         counts = np.bincount(codes)[:, None]
         center = X.mean(axis=0)

@@ -1,24 +1,10 @@
-"""Public methods of several estimators: predictions and linear projections."""
+"""Public methods of classifiers: predictions."""
 
-import numpy as np
-from sklearn.base import (
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from skgeom.utils._dask import check_not_dask
-from skgeom.utils.array_api import (
-    astype,
-    check_library,
-    float_dtypes,
-    largest_size,
-    namespace,
-    take_labels,
-)
-from skgeom.utils.estimator import BaseEstimator, estimator_method, validate_data
-from skgeom.utils.validation import check_two_classes, checked_labels, raise_too_large
+from skgeom.utils.array_api import namespace, take_labels
+from skgeom.utils.estimator import estimator_method
 
 
 class PosteriorClassifierMixin(ClassifierMixin):
@@ -127,51 +113,3 @@ def log_softmax(scores):
     xp = namespace(scores)
     scores = scores - xp.max(scores, axis=1, keepdims=True)
     return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
-
-
-class LinearProjection(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
-    """Base class of projections onto ``components_`` learned from labeled samples."""
-
-    _fitted_array = "components_"
-
-    @estimator_method
-    def transform(self, X):
-        """Project samples onto the components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, in the array namespace of ``components_``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The products ``X @ components_.T``, without centering. They have the dtype
-            float32 if X has the dtype float32, and float64 otherwise.
-        """
-        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
-        return X @ astype(self.components_, X.dtype).T
-
-    def _validate(self, X, y):
-        """Validated X in double precision, and class indices. Sets ``classes_``."""
-        check_not_dask(self, X, "Fit it to a sample of the rows")
-        check_library(X, self)
-        X = validate_data(self, X, dtype=float_dtypes(X)[0])
-        largest = largest_size(X)
-        if not np.isfinite(2 * X.shape[0] * largest):
-            raise_too_large(largest)
-        self.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
-        check_two_classes(self.classes_, type(self).__name__)
-        return X, codes
-
-    @property
-    def _n_features_out(self):
-        return len(self.components_)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

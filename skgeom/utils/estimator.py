@@ -22,7 +22,11 @@ from time import monotonic
 import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator as _BaseEstimator
-from sklearn.base import _fit_context
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import metaestimators, validation
 from sklearn.utils._param_validation import (
@@ -39,6 +43,7 @@ from skgeom.utils.array_api import (
     by_numpy,
     check_holds_numbers,
     check_same_namespace,
+    float_dtypes,
     is_by_numpy,
     is_dask,
     is_dispatched,
@@ -82,13 +87,15 @@ class BaseEstimator(_BaseEstimator):
     does for its own versions.
     """
 
-    # Kinds of samples, and whether they may be arrays of other libraries.
-    _accepts_vectors, _accepts_matrices, _accepts_libraries = True, False, False
+    # Kinds of samples, and whether they may be sparse or arrays of other libraries.
+    _accepts_vectors, _accepts_matrices = True, False
+    _accepts_sparse = _accepts_libraries = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self._accepts_vectors
         tags.input_tags.three_d_array = self._accepts_matrices
+        tags.input_tags.sparse = self._accepts_sparse
         tags.array_api_support = ARRAY_API and self._accepts_libraries
         return tags
 
@@ -254,6 +261,45 @@ def _predict(method):
         return by_numpy(partial(method, of_numpy), X, X, *args, **kwargs)
 
     return predict
+
+
+class LinearProjection(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Base class of projections onto ``components_`` learned from labeled samples."""
+
+    _fitted_array = "components_"
+
+    @estimator_method
+    def transform(self, X):
+        """Project samples onto the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, in the array namespace of ``components_``. They may be sparse
+            if ``fit`` accepts sparse samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The products ``X @ components_.T``, without centering. They have the dtype
+            float32 if X has the dtype float32, and float64 otherwise.
+        """
+        sparse = "csr" if self._accepts_sparse else False
+        options = {"accept_sparse": sparse, "dtype": float_dtypes(X)}
+        X = validate_data(self, X, reset=False, **options)
+        return X @ like(self.components_, X, X.dtype).T
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 @contextmanager

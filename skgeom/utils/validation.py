@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples
 from sklearn.utils.validation import check_array as _check_array
 
-from skgeom.utils._dask import empty_block
+from skgeom.utils._dask import check_not_dask, empty_block
 from skgeom.utils.array_api import (
     adjoint,
     astype,
@@ -34,6 +34,7 @@ from skgeom.utils.array_api import (
     is_complex,
     is_dask,
     is_in_host_memory,
+    largest_size,
     like,
     namespace,
     on_cpu,
@@ -85,6 +86,19 @@ def labelled_samples(estimator, X, y, *, reset=True, **options):
         return X, y
     X = validate_data(estimator, X, dtype=float_dtypes(X), reset=reset, **options)
     return X, checked_labels(y, X)
+
+
+def encoded_samples(estimator, X, y):
+    """Validated X in double precision, and class indices. Sets ``classes_``."""
+    check_not_dask(estimator, X, "Fit it to a sample of the rows")
+    check_library(X, estimator)
+    X = validate_data(estimator, X, dtype=float_dtypes(X)[0])
+    largest = largest_size(X)
+    if not np.isfinite(2 * X.shape[0] * largest):
+        raise_too_large(largest)
+    estimator.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
+    check_two_classes(estimator.classes_, type(estimator).__name__)
+    return X, codes
 
 
 def checked_targets(y, X, **options):
