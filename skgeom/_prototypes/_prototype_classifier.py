@@ -19,9 +19,9 @@ from sklearn.utils.validation import column_or_1d
 
 from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
 from skgeom._prototypes._training import (
-    SINGULAR,
     Training,
     compare,
+    explain_singular,
     find_variance,
     fit_lbfgs,
     fit_sgd,
@@ -36,7 +36,6 @@ from skgeom.utils.array_api import (
     is_dask,
     largest_size,
     like,
-    linear_algebra,
     move_attributes,
     namespace,
     on_cpu,
@@ -412,9 +411,6 @@ class PrototypeClassifier(
             self._store(training, solver(report=self._reporter(training)))
         return self
 
-    def _calibrate(self, training, streams=False):
-        """Set the attributes that the loss and the class scores require."""
-
     def _solver(self, training, loss, rng):
         """The solver as a function of its argument ``report``."""
         if self._is_stochastic(training.metric):
@@ -535,21 +531,18 @@ class PrototypeClassifier(
             shape = sum(counts), *reduced.shape[1:]
             given = given_prototypes(self.init, shape, labels, X.dtype, self._n_copies)
         self._check_not_tiny(reduced)
-        try:
-            with linear_algebra():
-                if class_sums.all():
-                    metric.fit(reduced, y, weights)
-                else:  # the initial prototypes represent classes without samples
-                    ones = namespace(given).ones_like(astype(labels, given.dtype))
-                    metric.fit(given, labels, ones)
-                Z = self._encode(metric, reduced)
-                if given is None:
-                    start = class_prototypes(metric, Z, y, weights, counts, rng)
-                else:
-                    start = metric.encode(given)
-                squared = compare(metric.squared_distances, Z, start)
-        except np.linalg.LinAlgError:
-            raise ValueError(SINGULAR) from None
+        with explain_singular():
+            if class_sums.all():
+                metric.fit(reduced, y, weights)
+            else:  # the initial prototypes represent classes without samples
+                ones = namespace(given).ones_like(astype(labels, given.dtype))
+                metric.fit(given, labels, ones)
+            Z = self._encode(metric, reduced)
+            if given is None:
+                start = class_prototypes(metric, Z, y, weights, counts, rng)
+            else:
+                start = metric.encode(given)
+            squared = compare(metric.squared_distances, Z, start)
         variance = find_variance(squared, y, labels, weights)
         prototypes = {"labels": labels, "prototypes": start, "start": start}
         state = {"variance": variance, "class_sums": class_sums, **prototypes}

@@ -11,7 +11,7 @@ with respect to the squared distances (``_losses.py``).
 
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, inf, prod
@@ -58,11 +58,20 @@ _VECTOR_BLOCK = 1_000_000
 # channels.
 _KEPT = 2**25
 
-SINGULAR = (
-    "The samples, or prototypes during training, are too close to singular for this "
-    "metric. Add 0.001 of its mean diagonal entry to the diagonal of each matrix, or "
-    'use a shrunk covariance estimate, such as pyriemann.estimation.Covariances("oas").'
-)
+
+@contextmanager
+def explain_singular():
+    """Convert the error of a factorization to a ValueError with cause and remedy."""
+    try:
+        with linear_algebra():
+            yield
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "The samples, or prototypes during training, are too close to singular for "
+            "this metric. Add 0.001 of its mean diagonal entry to the diagonal of each "
+            "matrix, or use a shrunk covariance estimate, such as "
+            'pyriemann.estimation.Covariances("oas").'
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -561,12 +570,10 @@ def fit_lbfgs(
     total = float(namespace(training.weights).sum(training.weights))
     goal = (tol if loss_goal is None else loss_goal) * total
     fixed_scale = None if learn_scale else scale
-    try:
+    with explain_singular():
         cost = PrototypeCost(training, loss, fixed_scale, reduction)
         point = cost.join(training.prototypes, scale, matrix)
         losses = [cost(point)[0]]
-    except np.linalg.LinAlgError:
-        raise ValueError(SINGULAR) from None
 
     def result_at(point):
         prototypes, found, matrix = cost.split(point)
@@ -651,22 +658,19 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
         if shuffle is not None:
             order = shuffle.permutation(order)
         total = 0.0
-        try:
-            with linear_algebra():
-                for batch in gen_batches(len(order), batch_size):
-                    rows = like(order[batch], training.y)
-                    Z = take(training.Z, rows)
-                    pairs = training.metric.pairs(Z, prototypes)
-                    weights = take(training.weights, rows)
-                    values, derivatives, _ = loss(
-                        pairs.squared_distances, take(training.y, rows), scale
-                    )
-                    total += float(weights @ values)
-                    # The gradient of a squared distance is -2 times the logarithm.
-                    coefficients = bounded(2 * rate * weights[:, None] * derivatives)
-                    prototypes = training.metric.step(prototypes, pairs, coefficients)
-        except np.linalg.LinAlgError:
-            raise ValueError(SINGULAR) from None
+        with explain_singular():
+            for batch in gen_batches(len(order), batch_size):
+                rows = like(order[batch], training.y)
+                Z = take(training.Z, rows)
+                pairs = training.metric.pairs(Z, prototypes)
+                weights = take(training.weights, rows)
+                values, derivatives, _ = loss(
+                    pairs.squared_distances, take(training.y, rows), scale
+                )
+                total += float(weights @ values)
+                # The gradient of a squared distance is -2 times the logarithm.
+                coefficients = bounded(2 * rate * weights[:, None] * derivatives)
+                prototypes = training.metric.step(prototypes, pairs, coefficients)
         losses.append(total)
         if report is not None and report("epoch", total, result):
             break
