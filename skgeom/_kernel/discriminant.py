@@ -461,7 +461,6 @@ class KernelDiscriminantAnalysis(
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
         kernel = make_kernel(self, X, summary.center)
         data = self._training_data(X, codes, sample_weight, groups, summary)
-        self.solver_ = self._chosen_solver(len(data.codes))
         n_components = self.n_components or len(self.classes_) - 1
         calibrated = self.temperature == "auto"
 
@@ -534,7 +533,7 @@ class KernelDiscriminantAnalysis(
         return codes
 
     def _training_data(self, X, codes, sample_weight, groups, summary):
-        """Distinct samples of positive weight; sets ``priors_``.
+        """Distinct samples of positive weight; sets ``priors_`` and ``solver_``.
 
         The held-out samples are last, as the method ``complement`` of a kernel system
         with a Cholesky factor requires.
@@ -553,8 +552,9 @@ class KernelDiscriminantAnalysis(
         order = np.concatenate([order, held_out])
         selection = np.flatnonzero(np.isin(order, selection))
         rows = rows[order]
-        solver = self._chosen_solver(len(rows))  # an exact one needs X in memory
-        if isinstance(X, BlockedRows) and solver == "nystroem":
+        self.solver_ = self._chosen_solver(len(rows))
+        # An exact solver needs X in memory.
+        if isinstance(X, BlockedRows) and self.solver_ == "nystroem":
             X = X.select(rows)
             X.cache(np.union1d(selection, np.arange(len(rows))[-len(held_out) :]))
         else:
