@@ -1,14 +1,14 @@
 """Dask arrays and data frames in blocks of rows. Dask is imported in functions."""
 
 import copy
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import partial, wraps
 
 import numpy as np
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import column_or_1d
 
-from skgeom.utils.array_api import is_dask
+from skgeom.utils.array_api import is_dask, naming
 
 
 def check_not_dask(estimator, X, remedy):
@@ -198,17 +198,9 @@ def _check_length(n_values, name, chunks):
         )
 
 
-@contextmanager
 def naming_block(number):
-    """Add the index of a block to errors in its data, unless it is None."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if number is None:
-            raise
-        # Some subclasses cannot be created from a message.
-        kind = ValueError if isinstance(error, ValueError) else TypeError
-        raise kind(f"Block {number}: {error}") from error
+    """Context that adds the index of a block to errors, unless it is None."""
+    return nullcontext() if number is None else naming(f"Block {number}")
 
 
 def score_by_blocks(score):

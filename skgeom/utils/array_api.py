@@ -6,6 +6,7 @@ are processed with NumPy, which is equally fast there. For NumPy arrays, no othe
 library is imported.
 """
 
+import re
 from contextlib import contextmanager
 from functools import partial
 
@@ -13,6 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils import get_tags
+from sklearn.utils._param_validation import InvalidParameterError
 
 try:  # scikit-learn >= 1.9
     from sklearn.utils._array_api import (
@@ -309,6 +311,20 @@ def each(convert, result):
     if isinstance(result, tuple):
         return tuple(map(convert, result))
     return convert(result)
+
+
+@contextmanager
+def naming(name):
+    """Context that adds a name, such as that of an argument, to errors that lack it."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        names_parameter = isinstance(error, InvalidParameterError)
+        if names_parameter or re.search(rf"\b{name}\b", str(error)):
+            raise
+        # Some subclasses cannot be created from a message.
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
 
 
 @contextmanager

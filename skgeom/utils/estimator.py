@@ -31,7 +31,6 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import metaestimators, validation
 from sklearn.utils._param_validation import (
     Interval,
-    InvalidParameterError,
     validate_parameter_constraints,
     validate_params,
 )
@@ -51,6 +50,7 @@ from skgeom.utils.array_api import (
     like,
     move_attributes,
     moved,
+    naming,
     numbers_like,
     on_cpu,
 )
@@ -126,19 +126,6 @@ class BaseEstimator(_BaseEstimator):
                 stacklevel=2,
             )
         super().__setstate__(state)
-
-
-@contextmanager
-def naming(name):
-    """Context that adds the name of the argument to errors that lack it."""
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError) as error:
-        names_parameter = isinstance(error, InvalidParameterError)
-        if names_parameter or re.search(rf"\b{name}\b", str(error)):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
 
 
 def validate_data(estimator, X, **options):
