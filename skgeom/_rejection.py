@@ -1,5 +1,6 @@
 """Classification with rejection of samples whose largest class probability is small."""
 
+from inspect import Parameter, signature
 from numbers import Integral, Real
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy.stats import binom
 from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import Bunch, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import (
@@ -86,9 +87,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Folds for ``rejection_rate`` and ``target_error``, as in scikit-learn. None
         means 10 stratified folds. If the smallest class has fewer than 10 samples, the
         number of folds is the number of samples of this class, but at least 5, and at
-        most the number of samples of the largest class. For dependent samples, such as
-        several samples of each subject, use folds that do not divide groups:
-        ``list(StratifiedGroupKFold().split(X, y, groups))``.
+        most the number of samples of the largest class. If ``groups`` are passed to
+        :meth:`fit`, a number of folds means :class:`StratifiedGroupKFold
+        <sklearn.model_selection.StratifiedGroupKFold>`, with at most one fold per
+        group.
     n_jobs : int or None, default=None
         Number of folds that are fitted in parallel, as in scikit-learn.
 
@@ -236,7 +238,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             counts samples.
         **fit_params : dict
             Additional arguments of the classifier's ``fit``. Arguments with one entry
-            per sample are split into folds like the samples.
+            per sample are split into folds like the samples. ``groups``, or the groups
+            of a step of a pipeline, such as ``gaussianclassifier__groups``, are also
+            passed to ``cv``, which holds out whole groups. Use groups for dependent
+            samples, such as several recordings of each subject. They are not passed to
+            a classifier without this argument.
 
         Returns
         -------
@@ -334,8 +340,19 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if sample_weight is not None:
             params["sample_weight"] = sample_weight
         if get_config()["enable_metadata_routing"]:
-            return process_routing(self, "fit", **params)
-        return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
+            routed = process_routing(self, "fit", **params)
+        else:
+            groups = {"groups": params["groups"]} if "groups" in params else {}
+            accepted = signature(self.estimator.fit).parameters.values()
+            if not any(
+                p.name == "groups" or p.kind == Parameter.VAR_KEYWORD for p in accepted
+            ):
+                params.pop("groups", None)
+            routed = Bunch(estimator=Bunch(fit=params), splitter=Bunch(split=groups))
+        for name, values in routed.estimator.fit.items():
+            if name.split("__")[-1] == "groups":
+                routed.splitter.split.setdefault("groups", values)
+        return routed
 
     def _validated(self, X, y, routed):
         """Confidences of held-out samples.
@@ -351,6 +368,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if cv is None:  # with many folds, classifiers are similar to the final one
                 counts = np.unique(y, return_counts=True)[1]
                 cv = int(min(np.clip(counts.min(), 5, 10), max(counts.max(), 2)))
+            groups = routed.splitter.split.get("groups")
+            if groups is not None and isinstance(cv, Integral):
+                cv = StratifiedGroupKFold(min(cv, len(np.unique(groups))))
             cv = check_cv(cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             results = Parallel(n_jobs=self.n_jobs)(

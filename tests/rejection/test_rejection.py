@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from skgeom import RejectionClassifier
+from skgeom import GaussianClassifier, RejectionClassifier
 
 PROBABILITIES = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.3, 0.3, 0.4], [0.0, 0.0, 1.0]]
 
@@ -67,6 +67,22 @@ def test_default_folds(blobs):
         expected = RejectionClassifier(GaussianNB(), rejection_rate=0.2, cv=folds)
         found.fit(X[rows], y[rows])
         assert found.threshold_ == expected.fit(X[rows], y[rows]).threshold_
+
+
+def test_groups_are_held_out_together(blobs):
+    """With a step of a pipeline, a classifier with and one without groups."""
+    X, y = blobs
+    groups = np.random.default_rng(0).permutation(len(y)) % 20
+    splits = list(StratifiedGroupKFold(10).split(X, y, groups))
+    for classifier, name, passed in [
+        (GaussianNB(), "groups", {}),
+        (GaussianClassifier(), "groups", {"groups": groups}),
+        (make_pipeline(GaussianClassifier()), "gaussianclassifier__groups", None),
+    ]:
+        passed = {name: groups} if passed is None else passed
+        model = RejectionClassifier(classifier, rejection_rate=0.2)
+        given = clone(model).set_params(cv=splits).fit(X, y, **passed)
+        assert model.fit(X, y, **{name: groups}).threshold_ == given.threshold_
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.4])
