@@ -280,7 +280,7 @@ def _layers(coefs, intercepts, activation):
 
         def vjp(V):
             for coef, first in zip(coefs[:0:-1], firsts[::-1], strict=True):
-                V = _times(V, coef.T) * first[:, None]
+                V = np.tensordot(V, coef.T, 1) * first[:, None]
             return V
 
         def weighted_hessian(G):
@@ -312,12 +312,6 @@ def activate(a, activation):
     return value, first, second
 
 
-def _times(stack, matrix):
-    """Product of an array (a, b, m) and a matrix (m, n), as one matrix product."""
-    product = stack.reshape(-1, stack.shape[2]) @ matrix
-    return product.reshape(*stack.shape[:2], -1)
-
-
 def _network_hessian(G, coefs, firsts, seconds):
     r"""Weighted sum of the Hessians of the logits of a network.
 
@@ -342,7 +336,7 @@ def _network_hessian(G, coefs, firsts, seconds):
     total = np.diag(weights[0].sum(axis=0))  # the Jacobian of the first layer is I
     jacobian = np.eye(width)[:, None]  # (width, n_samples, width of the layer)
     for coef, first, weight in zip(coefs, firsts, weights[1:], strict=False):
-        jacobian = _times(jacobian * first, coef)
+        jacobian = np.tensordot(jacobian * first, coef, 1)
         flat = jacobian.reshape(width, -1)
         total += (flat * weight.ravel()) @ flat.T
     return total
