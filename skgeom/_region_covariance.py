@@ -1,6 +1,5 @@
 """Region covariance: a symmetric positive definite descriptor of each image."""
 
-from functools import cache
 from numbers import Real
 
 import numpy as np
@@ -318,19 +317,14 @@ def _pixel_features(images, names):
     weights = LUMA if n_channels == 3 else np.full(n_channels, 1 / n_channels)
     intensity = images @ weights
     coordinates = dict(zip("yx", np.ogrid[:height, :width], strict=True))
-
-    @cache  # the first derivative is used for both orders
-    def derivative(axis, order):  # with one-sided differences at the edges
-        if order == 0:
-            return intensity
-        return np.gradient(derivative(axis, order - 1), axis=axis + 1)
-
     for number, name in enumerate(names):
         if name in coordinates:
             features[:, number] = coordinates[name]
         elif name in _NAMES:
             axis, order = _derivative(name)
-            values = derivative(axis, order)
+            values = intensity
+            for _ in range(order):  # with one-sided differences at the edges
+                values = np.gradient(values, axis=axis + 1)
             features[:, number] = np.abs(values) if order else values
         else:
             features[:, number] = images[..., name]
