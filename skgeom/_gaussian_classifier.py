@@ -13,7 +13,6 @@ from skgeom._held_out import statistics_and_sample
 from skgeom._shrinkage import (
     ROUNDING,
     HeldOutSamples,
-    closed_form_intensities,
     prior_intensities,
     shrunk_to_diagonal,
     whitener,
@@ -23,6 +22,7 @@ from skgeom._statistics import (
     ClassStatistics,
     check_means,
     checked_statistics,
+    closed_form_shrinkage,
     without_axes,
 )
 from skgeom.utils._dask import check_not_dask
@@ -516,7 +516,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         elif shrinks:
             if prior is None:
                 self.shrinkage_selection_ = "closed-form"
-                self.shrinkage_ = closed_form_intensities(covariances, counts, pooled)
+                W = whitener(pooled)
+                whitened = W.T @ covariances @ W
+                self.shrinkage_ = closed_form_shrinkage(whitened, counts)
             else:
                 self.shrinkage_selection_ = "held-out"
                 self.shrinkage_ = prior_intensities(prior * len(pooled), n_distinct)

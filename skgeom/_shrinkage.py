@@ -16,7 +16,6 @@ from skgeom._held_out import (
     warn_if_at_chance,
     within_standard_error,
 )
-from skgeom._statistics import closed_form_shrinkage
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.validation import weighted_samples
 
@@ -266,12 +265,6 @@ def shrunk_to_diagonal(within, total_variances, n_distinct):
     errors = np.square(1 - squares).sum()
     intensity = max(least, min(errors / size, 1.0)) if size > 0 else 1.0
     return (1 - intensity) * covariance + intensity * np.diag(variances), intensity
-
-
-def closed_form_intensities(covariances, counts, pooled):
-    """Closed-form intensities, as in ``shrunk``, after whitening with ``pooled``."""
-    W = whitener(pooled)
-    return closed_form_shrinkage(W.T @ covariances @ W, counts)
 
 
 def _within(statistics, shares):
