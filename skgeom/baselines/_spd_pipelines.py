@@ -55,10 +55,6 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         X = check_spd_samples(self, X, reset=False, name=self.name, hermitian=True)
         return embedded(X) if self.embeds and self.is_complex_ else X
 
-    def set_output(self, *, transform=None):
-        """Do nothing, because a data frame cannot contain matrices."""
-        return self
-
 
 def _check_metric(metric, *functions):
     """Raise an error unless pyriemann has all functions of the metric."""
