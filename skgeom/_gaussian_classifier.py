@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import unique_labels
 
-from skgeom._held_out import statistics_and_sample
+from skgeom._held_out import distinct_shares, shares_of, statistics_and_sample
 from skgeom._shrinkage import (
     ROUNDING,
     HeldOutSamples,
@@ -457,7 +457,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     def _reset_selection(self, held_out=None):
         """Set what held-out samples determine to the values without a selection."""
-        self._distinct_shares = held_out.distinct_shares() if held_out else {}
+        self._distinct_shares = {}
+        if held_out is not None:
+            self._distinct_shares = distinct_shares(held_out.y, held_out.weights)
         self.prior_samples_ = self.selection_scores_ = None
         self.prior_weight_ = self.temperature_ = 1.0
         self._target = 0
@@ -487,7 +489,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         shrinks = shrinks and statistics.covariance_estimator is None
         self.diagonal_shrinkage_, self.shrinkage_selection_ = 0.0, "none"
         if shrinks:
-            n_distinct = counts * self._shares_of(statistics.classes)
+            n_distinct = counts * shares_of(statistics.classes, self._distinct_shares)
             shrunk = shrunk_to_diagonal(pooled, np.diag(total), n_distinct)
             targets = [shrunk, (np.diag(np.diag(shrunk[0])), 1.0)]
             pooled, self.diagonal_shrinkage_ = targets[self._target]
@@ -546,15 +548,6 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             f"temperature_ {self.temperature_:.3g}"
         )
         return self
-
-    def _shares_of(self, classes):
-        """The share of the samples of each class that are distinct.
-
-        For a class without held-out samples, the median share of the other classes.
-        """
-        shares = self._distinct_shares
-        others = np.median(list(shares.values())) if shares else 1.0
-        return np.array([shares.get(label, others) for label in classes.tolist()])
 
     # Prediction
 

@@ -245,6 +245,22 @@ def _sort(X, y):
     return order, np.append(True, is_new)
 
 
+def distinct_shares(y, sample_weight):
+    """The proportion of distinct samples of each class, as a dict by label.
+
+    ``y`` and ``sample_weight`` are those of :func:`in_distinct_samples`.
+    """
+    classes, labels = np.unique(y, return_inverse=True)
+    shares = np.bincount(labels) / np.bincount(labels, sample_weight)
+    return dict(zip(classes.tolist(), shares.tolist(), strict=True))
+
+
+def shares_of(classes, shares):
+    """The shares of classes; for a missing class, the median share of the others."""
+    others = np.median(list(shares.values())) if shares else 1.0
+    return np.array([shares.get(label, others) for label in classes.tolist()])
+
+
 def in_distinct_samples(statistics, y, sample_weight):
     """Statistics that count distinct samples, and weights with mean one in each class.
 
@@ -258,13 +274,10 @@ def in_distinct_samples(statistics, y, sample_weight):
     y, sample_weight : ndarray of shape (n,)
         Labels of distinct samples, and sums of the weights of equal samples.
     """
-    classes, labels = np.unique(y, return_inverse=True)
-    known = np.bincount(labels) / np.bincount(labels, sample_weight)
-    weights, counts = known[labels] * sample_weight, statistics.counts
-    shares = np.full(len(counts), np.median(known))
-    shares[np.searchsorted(statistics.classes, classes)] = known
+    shares = shares_of(statistics.classes, distinct_shares(y, sample_weight))
+    weights = shares[np.searchsorted(statistics.classes, y)] * sample_weight
     # Rounding makes integer numbers of distinct samples exact.
-    distinct = np.maximum(np.round(shares * counts, 6), 1.0)
+    distinct = np.maximum(np.round(shares * statistics.counts, 6), 1.0)
     return with_counts(statistics, distinct), weights
 
 

@@ -78,12 +78,6 @@ class HeldOutSamples:
             if held_out.sum() >= _ENOUGH:
                 return
 
-    def distinct_shares(self):
-        """The proportion of distinct samples of each class, as a dict by label."""
-        classes, labels = np.unique(self.y, return_inverse=True)
-        shares = np.bincount(labels) / np.bincount(labels, self.weights)
-        return dict(zip(classes.tolist(), shares.tolist(), strict=True))
-
     def select_prior(self, total, basis, targets, priors, candidates):
         """Select a target and a number of prior samples, and calibrate the posteriors.
 
