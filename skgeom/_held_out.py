@@ -31,6 +31,7 @@ MOST_SAMPLES = 10_000
 # as with all 784 features, and needs 38 instead of 67 MiB
 # (benchmarks/bench_constants.py).
 _KEYS = 64
+_N_FOLDS = 5
 # A smaller fraction of the weight of a class is a rounding error. With a bound of zero,
 # 38 % of the classes without samples would keep some weight
 # (benchmarks/bench_constants.py).
@@ -117,15 +118,15 @@ def _bits(values):
     return bits
 
 
-def held_out_folds(X, y, n_folds=5):
+def held_out_folds(X, y):
     """The fold in which each sample is held out.
 
-    The distinct samples of a class are sorted by their features. Each run of
-    ``n_folds`` successive samples is distributed over all folds, in a fixed
-    pseudo-random order. Equal samples are in the same fold, even if their labels
-    differ. The folds therefore do not depend on the order of the samples, on the units
-    of features, or, except for ties, on the order of features, and are the same for
-    repeated samples and for samples with weights.
+    The distinct samples of a class are sorted by their features. Each run of five
+    successive samples is distributed over the five folds, in a fixed pseudo-random
+    order. Equal samples are in the same fold, even if their labels differ. The folds
+    therefore do not depend on the order of the samples, on the units of features, or,
+    except for ties, on the order of features, and are the same for repeated samples and
+    for samples with weights.
 
     Parameters
     ----------
@@ -133,19 +134,17 @@ def held_out_folds(X, y, n_folds=5):
         Validated samples of positive weight.
     y : ndarray of shape (n_samples,)
         Labels of the samples.
-    n_folds : int, default=5
-        Number of folds.
 
     Returns
     -------
     ndarray of int, shape (n_samples,)
-        Indices of folds, from 0 to ``n_folds - 1``. If all samples of a class are in
-        one fold, they and equal samples are never held out, because no sample of the
-        class would remain; the index is then -1.
+        Indices of folds, from 0 to 4. If all samples of a class are in one fold, they
+        and equal samples are never held out, because no sample of the class would
+        remain; the index is then -1.
     """
     order, is_first = _sort(X, y)
     folds, rows = np.empty(len(y), dtype=int), order[is_first]
-    of_distinct = folds_of_distinct(y[rows], groups_of_equal(X)[rows], n_folds)
+    of_distinct = folds_of_distinct(y[rows], groups_of_equal(X)[rows])
     folds[order] = of_distinct[np.cumsum(is_first) - 1]
     return folds
 
@@ -184,7 +183,7 @@ def check_groups(groups, y):
         )
 
 
-def folds_of_distinct(y, groups, n_folds=5, seed=0):
+def folds_of_distinct(y, groups, seed=0):
     """The folds of distinct samples, sorted by label, given labels and groups.
 
     The samples of a group, such as equal samples of different classes, are held out
@@ -192,7 +191,7 @@ def folds_of_distinct(y, groups, n_folds=5, seed=0):
     classes, in which they remain.
     """
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
-    runs = np.tile(np.arange(n_folds), (-(-len(y) // n_folds), 1))
+    runs = np.tile(np.arange(_N_FOLDS), (-(-len(y) // _N_FOLDS), 1))
     dealt = np.random.default_rng(seed).permuted(runs, axis=1).ravel()
     # Each group counts in the class that has the fewest groups. Otherwise, all groups
     # of a rare class could be in the same fold.
