@@ -10,7 +10,6 @@ from scipy.stats import iqr
 from sklearn.svm import SVC, NuSVC
 
 from skgeom._hessian import models
-from skgeom.utils.array_api import to_numpy
 from skgeom.utils.estimator import named_like_fit
 
 
@@ -129,7 +128,7 @@ def difference_model(function, X, name, curvature):
         return models.Expansion(logits, vjp, weighted_hessian)
 
     n_floats = len(steps) * (logits.shape[1] + 1)
-    return models.LogitModel(expand, n_floats, lambda X: np.copy(to_numpy(X)))
+    return models.LogitModel(expand, n_floats)
 
 
 def _not_smooth(name):

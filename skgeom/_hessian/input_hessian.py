@@ -329,7 +329,7 @@ def check_classifier(estimator, X, y):
 def _model(estimator, X, n_classes, curvature, derivatives):
     if is_function(estimator):
         if derivatives == "differences" and not is_module(estimator):
-            return function_differences(estimator, to_numpy(X), n_classes, curvature)
+            return function_differences(estimator, X, n_classes, curvature)
         return function_model(estimator, n_classes)
     model = None if derivatives == "differences" else fitted_classifier(estimator)
     if model is None and derivatives == "analytic":
