@@ -133,7 +133,8 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
             If the optimization did not converge, usually because ``max_iter`` was
             reached.
         """
-        X = self._check_X(X, reset=True).astype(np.float64)
+        X = check_spd_samples(self, X, reset=True, ensure_min_samples=2)
+        X = X.astype(np.float64)
         if self.n_components > X.shape[1]:
             raise ValueError(
                 f"n_components={self.n_components} must not exceed the size of the "
@@ -172,14 +173,10 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
             The matrices ``components_ @ X @ components_.T``, in single precision if X
             is in single precision.
         """
-        X = self._check_X(X, reset=False)
+        X = check_spd_samples(self, X, reset=False)
         components = self.components_.astype(X.dtype, copy=False)
         reduced = components @ X @ components.T
         return (reduced + reduced.mT) / 2
-
-    def _check_X(self, X, reset):
-        least = 2 if reset else 1
-        return check_spd_samples(self, X, reset=reset, ensure_min_samples=least)
 
     def _optimize(self, whitened):
         """Maximize the dispersion by filters of the whitened matrices."""
