@@ -124,7 +124,9 @@ class GeneralizedEigenvectors(LinearProjection):
             )
         space = space_of(X, centered=False)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
-        moments = _second_moments(space.samples / scale, codes)
+        samples = space.samples / scale
+        groups = [samples[codes == code] for code in range(len(self.classes_))]
+        moments = [group.T @ group / len(group) for group in groups]
         bases = [self._whitening(moment, k) for k, moment in enumerate(moments)]
         values, vectors = [], []
         for i, j in pairs:
@@ -156,9 +158,3 @@ class GeneralizedEigenvectors(LinearProjection):
                 f"singular, so the ratios of mean squares are unbounded. {remedy}"
             )
         return basis
-
-
-def _second_moments(X, codes):
-    """Second moments of the classes about the origin, (n_classes, n, n)."""
-    groups = [X[codes == code] for code in range(codes.max() + 1)]
-    return np.array([group.T @ group / len(group) for group in groups])
