@@ -18,6 +18,8 @@ _SIZE = 60  # of the aperture in pixels, which is one degree of the visual field
 _STRIDE = 2  # number of pixels that are averaged into one pixel of the video
 _N_FRAMES = 15
 _DURATION = 0.25  # seconds
+# Times of the frames in seconds, relative to the middle of the video.
+_TIMES = (np.arange(_N_FRAMES) - (_N_FRAMES - 1) / 2) * (_DURATION / _N_FRAMES)
 _SEMISATURATION = 0.045  # c50 squared, of divisive normalization
 
 # Standard deviation of the Gaussian spread of light in the eye and the cones, in
@@ -28,14 +30,9 @@ _BLUR = 0.8
 _ORDER, _TIME_CONSTANT, _TAIL = 4, 0.01, 12
 
 
-def _frame_times():
-    """Times of the frames in seconds, relative to the middle of the video."""
-    return (np.arange(_N_FRAMES) - (_N_FRAMES - 1) / 2) * (_DURATION / _N_FRAMES)
-
-
 def _reach(speeds):
     """Number of pixels of a surface that are required on each side of the aperture."""
-    seconds = _frame_times().max() + _TAIL * _TIME_CONSTANT
+    seconds = _TIMES.max() + _TAIL * _TIME_CONSTANT
     return int(np.ceil(np.abs(speeds).max() * _SIZE * seconds + 5 * _BLUR))
 
 
@@ -59,7 +56,7 @@ def _videos_of_profiles(speed, reach):
     weights = past ** (_ORDER - 1) * np.exp(-past / _TIME_CONSTANT)
 
     offsets = np.arange(-_SIZE - reach + 1, _SIZE + reach)
-    shifts = velocity * (_frame_times()[:, None] - past)
+    shifts = velocity * (_TIMES[:, None] - past)
     distances = offsets[:, None] - shifts[:, None, :]
     kernels = np.exp(-((distances / _BLUR) ** 2) / 2) @ weights
     # Row x contains the kernel at x - j for the pixels j = -reach, ..., 59 + reach.
