@@ -92,15 +92,14 @@ def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
     >>> X.shape  # doctest: +SKIP
     (303, 13)
     """
-    path = local_file("heart_cleveland.csv")
-    if path is None:
-        path = local_file("processed.cleveland.data") or downloaded_file(
-            _HEART_URL,
-            "the file, or a table heart_cleveland.csv as in the docstring,",
-            data_home,
-            download_if_missing,
-            _HEART_FILE,
+    contents = "the file, or a table heart_cleveland.csv as in the docstring,"
+    path = (
+        local_file("heart_cleveland.csv")
+        or local_file("processed.cleveland.data")
+        or downloaded_file(
+            _HEART_URL, contents, data_home, download_if_missing, _HEART_FILE
         )
+    )
     values = _read_table(path)[:, :14]
     # NaN has several bit patterns, which would change the digest.
     check_arrays([np.where(np.isnan(values), -1, values)], _HEART_ARRAYS, path)
