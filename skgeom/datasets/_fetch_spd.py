@@ -15,21 +15,16 @@ from skgeom.datasets._files import (
 from skgeom.utils.estimator import substitute_docs, validated_parameters
 
 _ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
-_ETH80_NAMES = ["apple", "car", "cow", "cup", "dog", "horse", "pear", "tomato"]
 _ETH80_SOURCE = "https://github.com/Kai-Xuan/ETH-80"
 
-_BCI_NAME = "bci_iv_2a_s1_to_s4.npz"
 _BCI_SHA256 = [  # by subject
     "b071f9966c5ef3e38b3ee5d3235d8cab8c9cb03b278156c6f1d4dc2fd85fd1b1",
     "7ef98016f0cd36f6355919635b5399827a593a10d83ef40f70f7c17a6f9405a0",
     "f4ed6547f97682324b7f8421fe9ae16f5e74d294eb97e6e9e347b3e440e74cb8",
     "4ef892035e8f50aa47f2580e4872b7c154b47e2eccca16021c08d9d6aa6212c6",
 ]
-_BCI_NAMES = ["left_hand", "right_hand", "feet", "tongue"]
 
-_SSVEP_NAME = "eeg_ssvep.npz"
 _SSVEP_SHA256 = "c76bb20aae156144bb21f5c11acc50ddd6f6cfa8e0e64ff5b953dc862bc3aade"
-_SSVEP_NAMES = ["rest", "13 Hz", "17 Hz", "21 Hz"]
 
 
 @substitute_docs(**FETCH_DOCS)
@@ -114,7 +109,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
         return_X_y,
         data,
         target,
-        target_names=list(_ETH80_NAMES),
+        target_names=["apple", "car", "cow", "cup", "dog", "horse", "pear", "tomato"],
         object=objects,
         group=10 * target + objects,
         view=view,
@@ -182,7 +177,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     (288, 22, 22)
     """
     path = given_file(
-        _BCI_NAME,
+        "bci_iv_2a_s1_to_s4.npz",
         "Compute its arrays, which the docstring of fetch_bci_iv_2a names, from "
         "signals of https://www.bbci.de/competition/iv/, which moabb downloads.",
     )
@@ -193,7 +188,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
         return_X_y,
         data,
         target,
-        target_names=list(_BCI_NAMES),
+        target_names=["left_hand", "right_hand", "feet", "tongue"],
         test=test,
         DESCR=f"BCI competition IV, data set 2a: covariances of subject {subject}.",
     )
@@ -262,7 +257,7 @@ def fetch_ssvep(*, return_X_y=False):
     (864, 8, 1536)
     """
     path = given_file(
-        _SSVEP_NAME,
+        "eeg_ssvep.npz",
         "Cut the trials, as described in the docstring of fetch_ssvep, from the "
         "recordings of https://github.com/sylvchev/dataset-ssvep-exoskeleton.",
     )
@@ -274,7 +269,7 @@ def fetch_ssvep(*, return_X_y=False):
         return_X_y,
         X * np.float32(scale),
         target,
-        target_names=list(_SSVEP_NAMES),
+        target_names=["rest", "13 Hz", "17 Hz", "21 Hz"],
         subject=subject,
         session=session,
         channels=channels.tolist(),

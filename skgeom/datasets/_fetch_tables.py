@@ -37,15 +37,9 @@ _HEART_URL = (
 )
 _HEART_FILE = "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8"
 _HEART_ARRAYS = "d92c375c6a41cd79e54d8f34597c8c4f8553548e5d396265661ed8a4ef2a6577"
-_HEART_FEATURES = (
-    "age sex cp trestbps chol fbs restecg thalach exang oldpeak slope ca thal"
-).split()
 
 _PIMA_URL = "https://www.openml.org/data/v1/download/37/diabetes.arff"
 _PIMA_ARRAYS = "6183861257383297e300e4695745c9b4e668ce3677bebf1faa21082a5f7cf2a4"
-_PIMA_FEATURES = (
-    "pregnancies glucose blood_pressure skin_thickness insulin bmi pedigree age"
-).split()
 
 
 @substitute_docs(**_DOCS)
@@ -107,7 +101,9 @@ def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
         return_X_y,
         values[:, :13],
         values[:, 13] > 0,
-        feature_names=list(_HEART_FEATURES),
+        feature_names=(
+            "age sex cp trestbps chol fbs restecg thalach exang oldpeak slope ca thal"
+        ).split(),
         target_names=["absent", "present"],
         DESCR="Heart disease, Cleveland: 303 patients, 13 attributes, two classes.",
     )
@@ -164,7 +160,9 @@ def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
         return_X_y,
         values[:, :8],
         values[:, 8],
-        feature_names=list(_PIMA_FEATURES),
+        feature_names=(
+            "pregnancies glucose blood_pressure skin_thickness insulin bmi pedigree age"
+        ).split(),
         target_names=["negative", "positive"],
         DESCR="Pima Indians diabetes: 768 women, 8 attributes, two classes.",
     )
