@@ -271,20 +271,19 @@ def _layers(coefs, intercepts, activation):
     intercepts = [np.asarray(bias, dtype=np.float64) for bias in intercepts]
 
     def expand(layer):
-        firsts, seconds = [], []
+        layers = []
         for coef, intercept in zip(coefs[1:], intercepts[1:], strict=True):
             value, first, second = activate(layer, activation)
-            firsts.append(first)
-            seconds.append(second)
+            layers.append((coef, first, second))
             layer = value @ coef + intercept
 
         def vjp(V):
-            for coef, first in zip(coefs[:0:-1], firsts[::-1], strict=True):
+            for coef, first, _ in reversed(layers):
                 V = np.tensordot(V, coef.T, 1) * first[:, None]
             return V
 
         def weighted_hessian(G):
-            return _network_hessian(G, coefs[1:], firsts, seconds)
+            return _network_hessian(G, layers)
 
         return Expansion(layer, vjp, weighted_hessian)
 
@@ -312,7 +311,7 @@ def activate(a, activation):
     return value, first, second
 
 
-def _network_hessian(G, coefs, firsts, seconds):
+def _network_hessian(G, layers):
     r"""Weighted sum of the Hessians of the logits of a network.
 
     Only the activations :math:`\phi` have nonzero second derivatives. Let :math:`a_l`
@@ -322,20 +321,20 @@ def _network_hessian(G, coefs, firsts, seconds):
     layer l. By the chain rule, the Hessian for a sample is
     :math:`\sum_l J_l^\top \operatorname{diag}(\delta_l \phi''(a_l)) J_l`. A backward
     pass computes all :math:`\delta_l`, and a forward pass computes all :math:`J_l`.
+    For each l, ``layers`` contains the following matrix, :math:`\phi'(a_l)` and
+    :math:`\phi''(a_l)`.
     """
-    width = coefs[0].shape[0] if coefs else G.shape[1]
-    if not coefs or seconds[0] is None:  # piecewise linear
+    width = layers[0][0].shape[0] if layers else G.shape[1]
+    if not layers or layers[0][2] is None:  # piecewise linear
         return np.zeros((width, width))
     weights = []
-    for coef, first, second in zip(
-        coefs[::-1], firsts[::-1], seconds[::-1], strict=True
-    ):
+    for coef, first, second in reversed(layers):
         delta = G @ coef.T
         weights.insert(0, delta * second)
         G = delta * first
     total = np.diag(weights[0].sum(axis=0))  # the Jacobian of the first layer is I
     jacobian = np.eye(width)[:, None]  # (width, n_samples, width of the layer)
-    for coef, first, weight in zip(coefs, firsts, weights[1:], strict=False):
+    for (coef, first, _), weight in zip(layers, weights[1:], strict=False):
         jacobian = np.tensordot(jacobian * first, coef, 1)
         flat = jacobian.reshape(width, -1)
         total += (flat * weight.ravel()) @ flat.T
