@@ -160,12 +160,7 @@ def bayes_error(
     priors = check_priors(priors, statistics.counts)
     noise = regularization * np.eye(statistics.n_features)
     covariances = statistics.covariances + noise
-    factors = np.stack(
-        [
-            _factor(label, covariance)
-            for label, covariance in zip(statistics.classes, covariances, strict=True)
-        ]
-    )
+    factors = np.stack(list(map(_factor, statistics.classes, covariances)))
     by_class, deviation = _mean_over_directions(
         statistics.means, factors, priors, tol, check_random_state(random_state)
     )
