@@ -424,9 +424,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         X, y = labelled_samples(self, X, y, reset=first)
         if first:
             statistics = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+            known = statistics.classes
+            self._reset_selection()
         else:
             statistics = copy(self.statistics_).update(X, y, sample_weight)
-        known = statistics.classes
+            known = union_of_classes(statistics.classes, self.classes_)
         if classes is not None:
             classes = check_array(
                 on_cpu(classes), ensure_2d=False, dtype=None, input_name="classes"
@@ -434,10 +436,6 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             with naming("classes"):
                 unique_labels(classes, known)  # raises if strings and numbers are mixed
                 known = union_of_classes(classes, known)
-        if first:
-            self._reset_selection()
-        else:
-            known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
         # An infinite number may have been selected because there were few samples. With
         # the selected number, the covariance of a new class may be singular.
