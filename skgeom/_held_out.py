@@ -29,7 +29,8 @@ from skgeom.utils.validation import (
 MOST_SAMPLES = 10_000
 # Number of features by which samples are sorted at a time. For MNIST, this is as fast
 # as with all 784 features, and needs 38 instead of 67 MiB
-# (benchmarks/bench_constants.py).
+# (benchmarks/bench_constants.py). For all features, lexsort needs 3 KB per feature,
+# which is more than a few samples need.
 _KEYS = 64
 _N_FOLDS = 5
 # A smaller fraction of the weight of a class is a rounding error. With a bound of zero,
@@ -237,8 +238,7 @@ def _sort(X, y):
     for stop in range(X.shape[1], 0, -_KEYS):
         columns = X[order, max(stop - _KEYS, 0) : stop].T
         order = order[np.lexsort(columns[::-1])]
-    order = order[np.argsort(_positions(X)[order], kind="stable")]
-    order = order[np.argsort(labels[order], kind="stable")]
+    order = order[np.lexsort([_positions(X)[order], labels[order]])]
     X, labels = X[order], labels[order]
     is_new = (X[1:] != X[:-1]).any(axis=1) | (labels[1:] != labels[:-1])
     return order, np.append(True, is_new)
