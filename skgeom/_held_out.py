@@ -32,7 +32,6 @@ MOST_SAMPLES = 10_000
 # (benchmarks/bench_constants.py). For all features, lexsort needs 3 KB per feature,
 # which is more than a few samples need.
 _KEYS = 64
-_N_FOLDS = 5
 # A smaller fraction of the weight of a class is a rounding error. With a bound of zero,
 # 38 % of the classes without samples would keep some weight
 # (benchmarks/bench_constants.py).
@@ -184,7 +183,7 @@ def check_groups(groups, y):
         )
 
 
-def folds_of_distinct(y, groups, seed=0):
+def folds_of_distinct(y, groups, n_folds=5, seed=0):
     """The folds of distinct samples, sorted by label, given labels and groups.
 
     The samples of a group, such as equal samples of different classes, are held out
@@ -192,7 +191,7 @@ def folds_of_distinct(y, groups, seed=0):
     classes, in which they remain.
     """
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
-    runs = np.tile(np.arange(_N_FOLDS), (-(-len(y) // _N_FOLDS), 1))
+    runs = np.tile(np.arange(n_folds), (-(-len(y) // n_folds), 1))
     dealt = np.random.default_rng(seed).permuted(runs, axis=1).ravel()
     # Each group counts in the class that has the fewest groups. Otherwise, all groups
     # of a rare class could be in the same fold.
