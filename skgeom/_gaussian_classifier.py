@@ -176,12 +176,15 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     The posteriors are the softmax of :math:`(\log p(x \mid k) + v \log \pi_k) / T`. The
     weight v of the priors (``prior_weight_``) is 1, 4, 16 or 64, whichever leads to the
     best Brier score with T = v; it is larger than 1 if the densities are overconfident.
-    The temperature T is v times a power of the square root of 2, at least v, and
-    minimizes the log-loss of the held-out samples. In this log-loss, labels are random
-    with probability 1 / (2 N) for N distinct samples, so that a single wrong label has
-    little influence. T is raised if necessary until two errors in N samples, or half of
-    the errors of random guesses, are expected: posteriors of few samples that are all
-    classified correctly would otherwise be nearly certain.
+    The temperature T is v times a power of the square root of 2, and minimizes the
+    log-loss of the held-out samples. In this log-loss, labels are random with
+    probability 1 / (2 N) for N distinct samples, so that a single wrong label has
+    little influence. T is smaller than v only if this decreases the sum of the losses
+    by more than the largest loss of two samples, because held-out samples from which
+    filters were learned seem too easy to classify. T is raised if necessary until two
+    errors in N samples, or half of the errors of random guesses, are expected:
+    posteriors of few samples that are all classified correctly would otherwise be
+    nearly certain.
 
     If held-out samples are not classified better than by chance, q is infinite and v is
     1. If in addition most of them equal samples of other classes, as for a single

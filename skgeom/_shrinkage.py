@@ -21,12 +21,11 @@ from skgeom.utils.validation import weighted_samples
 
 # Number of held-out samples after which no further fold is held out, and largest number
 # of partitions into folds; weights of the priors, of which the best one determines the
-# score of a candidate; temperatures relative to this weight, in descending order. With
-# temperatures below 1, posteriors of filters that overfit would be too certain.
+# score of a candidate; temperatures relative to this weight, in descending order.
 # benchmarks/bench_gaussian.py compares different values.
 _ENOUGH, _MOST_PARTITIONS = 500, 5
 _PRIOR_WEIGHTS = (1, 4, 16, 64)
-_TEMPERATURES = 2.0 ** np.arange(12, -0.5, -0.5)
+_TEMPERATURES = 2.0 ** np.arange(12, -8.5, -0.5)
 # A relative variance below this constant times the number of features is a rounding
 # error.
 ROUNDING = np.finfo(np.float64).resolution
@@ -188,7 +187,9 @@ def _calibrated_temperature(joint, labels, weights, n_samples):
     It has the smallest log-loss if labels are random with probability
     ``1 / (2 * n_samples)``, so the influence of a single sample is bounded. The
     temperature is raised until the expected error rate is at least
-    :func:`least_error_rate`.
+    :func:`least_error_rate`. It is below 1 only if this decreases the sum of the losses
+    by more than the largest loss of two samples: posteriors of filters that overfit
+    their samples would otherwise become more overconfident.
     """
     n_classes, rows = joint.shape[1], np.arange(len(labels))
     joint = joint - joint.max(axis=1, keepdims=True)
@@ -198,7 +199,10 @@ def _calibrated_temperature(joint, labels, weights, n_samples):
         own = posteriors[rows, labels]
         losses.append(-weights @ np.log((1 - random) * own + random / n_classes))
         errors.append(weights @ (1 - posteriors.max(axis=1)))
-    best = np.argmin(np.round(losses, 6))
+    one = int(np.argmin(np.abs(_TEMPERATURES - 1)))
+    best, gain = np.argmin(np.round(losses, 6)), losses[one] - min(losses)
+    if gain * n_samples <= 2 * np.log(n_classes / random):
+        best = min(best, one)
     # Errors descend with the temperatures.
     is_uncertain = np.array(errors) >= least_error_rate(n_samples, n_classes)
     lowest = max(is_uncertain.sum() - 1, 0)

@@ -9,6 +9,7 @@ from sklearn.datasets import (
     load_digits,
     load_iris,
     load_wine,
+    make_circles,
     make_gaussian_quantiles,
 )
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -226,6 +227,15 @@ def test_the_selected_prior_and_all_scores_are_stored():
 
 
 at_chance = pytest.mark.filterwarnings("ignore:The predictions of held-out samples")
+
+
+def test_densities_that_are_not_gaussian_are_calibrated():
+    """Gaussians of two rings overlap, although the rings are separated."""
+    X, y = make_circles(800, noise=0.1, factor=0.5, random_state=0)
+    model = GaussianClassifier().fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.97
+    assert log_loss(y[400:], model.predict_proba(X[400:])) < 0.1
+    assert model.temperature_ < 1
 
 
 @at_chance
