@@ -202,10 +202,14 @@ def class_log_densities(squared_distances, counts, log_priors, scale):
 
 
 def nearest_scores(squared_distances, counts):
-    """Negative squared distances from the nearest prototype of each class."""
+    """Negative distances from the nearest prototype of each class.
+
+    Squared distances would have large differences for samples far from all prototypes,
+    whose classes are not more certain.
+    """
     xp = namespace(squared_distances)
     by_class = [xp.min(s, axis=1) for s in _by_class(squared_distances, counts)]
-    return -xp.stack(by_class, axis=1)
+    return -xp.sqrt(xp.stack(by_class, axis=1))
 
 
 def prototype_log_priors(priors, counts):

@@ -26,7 +26,7 @@ class MarginMixin:
     Parameters
     ----------
     temperature : float or "auto", default="auto"
-        Temperature T of the class probabilities (see Notes), in squared units of
+        Temperature T of the class probabilities (see Notes), in the unit of the
         distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
         samples. This requires one additional training for more than about 1,000
         distinct samples, and up to five for fewer samples. With ``metric="riemann"``,
@@ -38,8 +38,9 @@ class MarginMixin:
     ----------
     temperature_ : float
         The temperature T. ``partial_fit`` does not select T by held-out samples: it
-        keeps the value of the last ``fit`` or, without ``fit``, uses the mean squared
-        distance of the samples from the nearest initial prototype of their class.
+        keeps the value of the last ``fit`` or, without ``fit``, uses the root mean
+        square distance of the samples from the nearest initial prototype of their
+        class.
     """
 
     def _loss(self, training, streams=False):
@@ -56,9 +57,9 @@ class MarginMixin:
         elif not streams:
             learner = copy(self)  # stores the prototypes of each fold
             selected = select_temperature(training, learner._held_out_distances)
-            self.temperature_ = selected or 2 * variance
+            self.temperature_ = selected or (2 * variance) ** 0.5
         elif np.isfinite(training.n_epochs):
-            self.temperature_ = 2 * variance
+            self.temperature_ = (2 * variance) ** 0.5
 
     def _held_out_distances(self, rest, held_out):
         """Squared distances of held-out samples from prototypes fitted to the rest.
@@ -157,7 +158,7 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
     -----
     The class probabilities are
 
-    .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / T),
+    .. math:: p(k \mid X) \propto \exp(-\delta_k(X) / T),
 
     where :math:`\delta_k(X)` is the distance of X from the nearest prototype of class
     k. The cost does not determine the temperature T, so held-out samples are used to

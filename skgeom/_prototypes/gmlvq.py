@@ -57,7 +57,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         ``"balanced"``, all classes have the same total weight. A dict maps labels to
         positive numbers. None sets all weights to 1.
     temperature : float or "auto", default="auto"
-        Temperature T of the class probabilities (see Notes), in squared units of
+        Temperature T of the class probabilities (see Notes), in the unit of the
         distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
         samples. This requires one additional training for more than about 1,000
         distinct samples, and up to five for fewer samples. A number saves this time and
@@ -118,8 +118,9 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 
     Notes
     -----
-    The class probabilities are :math:`p(k \mid x) \propto \exp(-d_k(x) / T)`, where
-    :math:`d_k(x)` is the squared distance of x from the nearest prototype of class k.
+    The class probabilities are :math:`p(k \mid x) \propto \exp(-\delta_k(x) / T)`,
+    where :math:`\delta_k(x)` is the distance of x from the nearest prototype of class
+    k.
 
     References
     ----------

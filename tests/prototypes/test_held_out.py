@@ -180,9 +180,19 @@ def test_different_samples_with_equal_distances_are_held_out():
 def test_probabilities_follow_the_nearest_prototypes(spd):
     X, y = spd
     model = GLRSQ([2, 1, 3], temperature=0.7, random_state=0).fit(X, y)
-    squared, labels = model.transform(X) ** 2, model.prototype_labels_
-    nearest = np.stack([squared[:, labels == c].min(axis=1) for c in range(3)], axis=1)
+    distances, labels = model.transform(X), model.prototype_labels_
+    of_classes = [distances[:, labels == c].min(axis=1) for c in range(3)]
+    nearest = np.stack(of_classes, axis=1)
     assert_allclose(model.predict_proba(X), softmax(-nearest / 0.7, axis=1))
+
+
+def test_probabilities_of_heavy_tails_are_not_uniform(rng):
+    y = rng.integers(3, size=1800)
+    X = rng.standard_t(1.5, (1800, 6))
+    X[:, 0] += 4 * y
+    model = GMLVQ(random_state=0).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > 0.75
+    assert log_loss(y[300:], model.predict_proba(X[300:])) < 0.65
 
 
 @pytest.mark.parametrize("model", [GLRSQ(), GMLVQ()], ids=repr)
