@@ -124,6 +124,15 @@ def test_constant_features_and_constant_target():
     assert_allclose(GaussianRegressor().fit(X, np.full(50, 7.0)).predict(X), 7)
 
 
+def test_skewed_targets_are_predicted_without_a_warning(rng):
+    """Some have squared errors that exceed those of all others together."""
+    X = rng.normal(size=(500, 6))
+    y = np.exp(2 * X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=500))
+    model = GaussianRegressor().fit(X[:300], y[:300])
+    errors = np.abs(model.predict(X[300:]) - y[300:])
+    assert np.median(errors) < 0.2 * np.median(np.abs(y[:300].mean() - y[300:]))
+
+
 def test_categories(rng):
     """Each is one distinct row of X, but has many targets."""
     X = np.eye(8)[rng.integers(8, size=800)]
