@@ -446,9 +446,9 @@ def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
         warn_user(
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
-            f"{error:.3f}), compared with {chance:.3f} for random guesses. Scale or "
-            f"select features, use more samples{remedy}, or use a different "
-            "classifier.",
+            f"{error:.3f}), compared with {chance:.3f} for random guesses. Scale, "
+            "transform (for example with QuantileTransformer) or select features, use "
+            f"more samples{remedy}, or use a different classifier.",
             UserWarning,
         )
     return is_at_chance
