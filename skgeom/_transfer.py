@@ -20,7 +20,7 @@ from skgeom._held_out import (
     warn_if_at_chance,
     warn_of_end,
 )
-from skgeom.geometry import expm, invsqrtm, logm, mean_affine_invariant
+from skgeom.geometry import expm, logm, mean_affine_invariant, whiten
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import (
     BaseEstimator,
@@ -309,8 +309,12 @@ class Recentering(TransformerMixin, BaseEstimator):
                 )
             else:
                 mean = _mean_of_domain(label, matrices, self._used_metric)
-            root = invsqrtm(mean)  # the symmetric root, without an additional rotation
-            recentered = root @ matrices @ root
+            # The symmetric root of the inverse mean, without an additional rotation, by
+            # a Cholesky factor: the eigenvalues of a mean with channels of different
+            # amplitudes are less accurate.
+            left, _, right = np.linalg.svd(np.linalg.cholesky(mean))
+            rotation = left @ right
+            recentered = rotation @ whiten(matrices, mean) @ rotation.conj().T
             Z[members] = (recentered + recentered.conj().mT) / 2
         return Z
 

@@ -37,6 +37,15 @@ def test_is_the_centring_of_pyriemann(people, metric):
     assert_allclose(ours.transform(new, ["cy"] * 5), theirs.transform(new), atol=1e-6)
 
 
+@pytest.mark.parametrize("amplitude", [1e-7, 1e-10])
+def test_channels_of_different_amplitudes(amplitude, rng):
+    """The eigenvalues of the mean differ by more than double precision."""
+    signals = rng.normal(size=(8, 8)) @ rng.normal(size=(60, 8, 200))
+    signals[:, 3] = amplitude * rng.normal(size=(60, 200))
+    Z = Recentering().fit_transform(signals @ signals.mT / 200)
+    assert_allclose(mean_riemann(Z), np.eye(8), atol=1e-7)
+
+
 def test_a_domain_of_one_matrix_is_refused(people):
     """Its mean would be the matrix itself."""
     X, _, domain = people
