@@ -202,14 +202,19 @@ def class_log_densities(squared_distances, counts, log_priors, scale):
 
 
 def nearest_scores(squared_distances, counts):
-    """Negative distances from the nearest prototype of each class.
+    r"""Scores of the classes by the distances from their nearest prototypes.
 
-    Squared distances would have large differences for samples far from all prototypes,
-    whose classes are not more certain.
+    The score of class k with the distance :math:`\delta_k` is
+    :math:`-\delta_k^2 / \bar\delta`, with the root mean square :math:`\bar\delta` of
+    the distances of all classes. Squared distances alone have large differences for
+    samples far from all prototypes, whose classes are not more certain, and distances
+    alone have equal differences for all samples on a line beyond two prototypes.
     """
     xp = namespace(squared_distances)
     by_class = [xp.min(s, axis=1) for s in _by_class(squared_distances, counts)]
-    return -xp.sqrt(xp.stack(by_class, axis=1))
+    squared = xp.stack(by_class, axis=1)
+    scale = xp.sqrt(xp.mean(squared, axis=1, keepdims=True))
+    return -squared / xp.where(scale > 0, scale, 1.0)
 
 
 def prototype_log_priors(priors, counts):

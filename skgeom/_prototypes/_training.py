@@ -780,8 +780,8 @@ def select_representability(training, make_loss, scale, **limits):
 def select_temperature(training, held_out_distances):
     """Select the temperature by held-out samples; None if no sample can be held out.
 
-    The score of a class is minus the distance from its nearest prototype. Each fold
-    contains about a fifth of the samples. Folds are held out in turn until they
+    The scores of the classes are those of :func:`nearest_scores`. Each fold contains
+    about a fifth of the samples. Folds are held out in turn until they
     contain ``_FOR_TEMPERATURE`` samples together, so large data require only one fold.
     With groups, all folds are held out, because one fold can contain few groups.
 

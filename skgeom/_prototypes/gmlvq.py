@@ -118,9 +118,12 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 
     Notes
     -----
-    The class probabilities are :math:`p(k \mid x) \propto \exp(-\delta_k(x) / T)`,
+    The class probabilities are
+
+    .. math:: p(k \mid x) \propto \exp(-\delta_k^2(x) / (T \bar\delta(x))),
+
     where :math:`\delta_k(x)` is the distance of x from the nearest prototype of class
-    k.
+    k, and :math:`\bar\delta(x)` is the root mean square of these distances.
 
     References
     ----------

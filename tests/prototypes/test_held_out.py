@@ -183,7 +183,9 @@ def test_probabilities_follow_the_nearest_prototypes(spd):
     distances, labels = model.transform(X), model.prototype_labels_
     of_classes = [distances[:, labels == c].min(axis=1) for c in range(3)]
     nearest = np.stack(of_classes, axis=1)
-    assert_allclose(model.predict_proba(X), softmax(-nearest / 0.7, axis=1))
+    mean = np.sqrt((nearest**2).mean(axis=1, keepdims=True))
+    expected = softmax(-(nearest**2) / mean / 0.7, axis=1)
+    assert_allclose(model.predict_proba(X), expected)
 
 
 def test_probabilities_of_heavy_tails_are_not_uniform(rng):
@@ -193,6 +195,13 @@ def test_probabilities_of_heavy_tails_are_not_uniform(rng):
     model = GMLVQ(random_state=0).fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.75
     assert log_loss(y[300:], model.predict_proba(X[300:])) < 0.65
+
+
+def test_samples_beyond_two_prototypes_differ_in_confidence():
+    X = np.linspace(-5, 5, 200)[:, None]
+    model = GMLVQ(init=[[-1.0], [1.0]], max_iter=1).fit(X, X[:, 0] > 0)
+    confidences = model.predict_proba(X).max(axis=1)[100:]
+    assert (np.diff(confidences) > 0).all()
 
 
 @pytest.mark.parametrize("model", [GLRSQ(), GMLVQ()], ids=repr)
