@@ -8,20 +8,12 @@ from skgeom import RegionCovariance
 COLOR = ["x", "y", "R", "G", "B", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"]
 
 
-def difference(values, axis):
-    values = np.moveaxis(values, axis, 0)
-    result = np.empty_like(values)
-    result[1:-1] = (values[2:] - values[:-2]) / 2
-    result[0], result[-1] = values[1] - values[0], values[-1] - values[-2]
-    return np.moveaxis(result, 0, axis)
-
-
 def pixel_features(image):
     """Features of one image in colours, as a dict of arrays (height, width)."""
     red, green, blue = np.moveaxis(image.astype(float), -1, 0)
     intensity = 0.299 * red + 0.587 * green + 0.114 * blue
     y, x = np.mgrid[: image.shape[0], : image.shape[1]]
-    along_x, along_y = difference(intensity, 1), difference(intensity, 0)
+    along_y, along_x = np.gradient(intensity)
     return {
         "x": x,
         "y": y,
@@ -31,8 +23,8 @@ def pixel_features(image):
         "B": blue,
         "|I_x|": abs(along_x),
         "|I_y|": abs(along_y),
-        "|I_xx|": abs(difference(along_x, 1)),
-        "|I_yy|": abs(difference(along_y, 0)),
+        "|I_xx|": abs(np.gradient(along_x, axis=1)),
+        "|I_yy|": abs(np.gradient(along_y, axis=0)),
     }
 
 
