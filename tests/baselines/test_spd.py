@@ -8,6 +8,7 @@ import pytest
 from pyriemann.classification import MDM
 from pyriemann.estimation import Covariances
 from pyriemann.geometry.mean import mean_riemann
+from pyriemann.geometry.tangentspace import upper
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -43,9 +44,7 @@ def test_mdrm_predicts_the_nearest_mean(data):
 
 def test_tslda_is_lda_of_tangent_vectors(data):
     X, y = data
-    logarithms = logm(whiten(X, mean_riemann(X[:120])))
-    rows, columns = np.triu_indices(4)
-    vectors = logarithms[:, rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
+    vectors = upper(logm(whiten(X, mean_riemann(X[:120]))))
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3)
     expected = lda.fit(vectors[:120], y[:120]).predict_proba(vectors)
     model = tslda(shrinkage=0.3).fit(X[:120], y[:120])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.base import logm as logm_of_pyriemann
+from pyriemann.geometry.tangentspace import upper
 from scipy.linalg import fractional_matrix_power
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
@@ -20,13 +21,6 @@ from skgeom.datasets import make_spd_classes
 from skgeom.geometry import expm, logm
 
 BCI = Path(os.environ.get("SKGEOM_DATA", "")) / "bci_iv_2a_s1_to_s4.npz"
-
-
-def tangent(X):
-    """Logarithms as vectors whose norm is that of the matrices."""
-    logarithms = logm(X)
-    rows, columns = np.triu_indices(X.shape[-1])
-    return logarithms[:, rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
 
 
 @pytest.fixture
@@ -65,11 +59,11 @@ def test_adaptation_finds_classes_that_moved(moved):
     recentered = still.adapt(X).score(X, y)
     assert adapted > recentered + 0.05
     supervised = np.array(
-        [tangent(model.recentering_.transform(X))[y == c].mean(0) for c in "abc"]
+        [upper(logm(model.recentering_.transform(X)))[y == c].mean(0) for c in "abc"]
     )
 
     def far(one):
-        return np.linalg.norm(tangent(one.means_) - supervised)
+        return np.linalg.norm(upper(logm(one.means_)) - supervised)
 
     assert far(model) < 0.6 * far(still)
 
@@ -188,10 +182,7 @@ def test_without_adaptation_it_is_lda_of_weighted_logarithms(relevance, number, 
     means = [logarithms[y == c].mean(axis=0) for c in "abc"]
     R = fractional_matrix_power(sum(mean @ mean for mean in means), relevance)
     R = R / np.linalg.norm(R, 2)
-    weighted = R @ logarithms @ R
-    rows, columns = np.triu_indices(4)
-    scale = np.where(rows == columns, 1, np.sqrt(2))
-    vectors = scale * weighted[:, rows, columns]
+    vectors = upper(R @ logarithms @ R)
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4).fit(vectors, y)
     model = TransferDiscriminantAnalysis(shrinkage=0.4, relevance=relevance)
     model.fit(X, y, domain)
