@@ -13,9 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skgeom import CovarianceHessianProjection
-
-CHP = CovarianceHessianProjection
+from skgeom import CovarianceHessianProjection as CHP
 
 
 @pytest.mark.parametrize(
@@ -45,8 +43,8 @@ def test_unscaled_feature_warns():
     """It determines the covariance, but not the Hessian."""
     X, y = load_wine(return_X_y=True)
     with pytest.warns(match=r"in 1 of 13 features: 12 \(counted .*vectors"):
-        CovarianceHessianProjection(GaussianNB()).fit(X, y)
-    CovarianceHessianProjection(GaussianNB(), n_covariance=0).fit(X, y)
+        CHP(GaussianNB()).fit(X, y)
+    CHP(GaussianNB(), n_covariance=0).fit(X, y)
 
 
 def test_bad_data(rng):

@@ -10,10 +10,9 @@ from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import _array_api
 
-from skgeom import KernelDiscriminantAnalysis
+from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom.utils.array_api import to_numpy
 
-KDA = KernelDiscriminantAnalysis
 LANDMARKS = {"solver": "nystroem", "n_landmarks": 40}
 MODELS = [
     KDA(),

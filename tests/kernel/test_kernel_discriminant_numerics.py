@@ -10,9 +10,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
 
-from skgeom import KernelDiscriminantAnalysis
+from skgeom import KernelDiscriminantAnalysis as KDA
 
-KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
 
 

@@ -7,9 +7,8 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_score
 
-from skgeom import KernelDiscriminantAnalysis
+from skgeom import KernelDiscriminantAnalysis as KDA
 
-KDA = KernelDiscriminantAnalysis
 MODELS = [
     KDA(gamma="scale"),
     KDA(kernel="linear", penalty="identity"),

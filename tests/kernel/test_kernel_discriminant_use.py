@@ -6,9 +6,8 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from skgeom import KernelDiscriminantAnalysis
+from skgeom import KernelDiscriminantAnalysis as KDA
 
-KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
 
 
