@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import sklearn
 from scipy.optimize import linear_sum_assignment
-from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -20,10 +19,10 @@ def same_filters(one, other, atol):
     np.testing.assert_allclose(cosines[rows, columns], 1, atol=atol)
 
 
-def test_sqfa():
+def test_sqfa(iris):
     peer = pytest.importorskip("sqfa")
     torch = pytest.importorskip("torch")
-    X, y = load_iris(return_X_y=True)
+    X, y = iris
     model = peer.model.SQFA(n_dim=4, n_filters=2, feature_noise=0.1)
     model.fit(torch.tensor(X).float(), torch.tensor(y), show_progress=False)
     peers = model.filters.detach().numpy()
@@ -33,8 +32,8 @@ def test_sqfa():
     same_filters(ours.components_, peers, atol=1e-4)
 
 
-def test_discriminant_analysis():
-    X, y = load_iris(return_X_y=True)
+def test_discriminant_analysis(iris):
+    X, y = iris
     peers = {"shared": LinearDiscriminantAnalysis("lsqr")}
     if sklearn.__version__ >= "1.9":  # earlier versions divide by 49, not by 50
         peers["full"] = QuadraticDiscriminantAnalysis(tol=0)
@@ -44,8 +43,8 @@ def test_discriminant_analysis():
         np.testing.assert_allclose(ours.predict_proba(X), theirs, atol=1e-9)
 
 
-def test_a_direction_of_linear_discriminant_analysis():
-    X, y = load_iris(return_X_y=True)
+def test_a_direction_of_linear_discriminant_analysis(iris):
+    X, y = iris
     X, y = X[50:], y[50:]  # as many samples each
     ours = SQFA(1, distance="mahalanobis", regularization=0, covariance_estimator=None)
     peer = LinearDiscriminantAnalysis(solver="eigen").fit(X, y).scalings_[:, :1].T

@@ -6,8 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.datasets import (
     load_breast_cancer,
-    load_digits,
-    load_iris,
     load_wine,
     make_circles,
     make_gaussian_quantiles,
@@ -202,7 +200,7 @@ def test_classes_that_vary_in_different_directions(rng):
     assert model.partial_fit(X[400:800], y[400:800]).diagonal_shrinkage_ == 1
 
 
-def test_the_selected_prior_and_all_scores_are_stored():
+def test_the_selected_prior_and_all_scores_are_stored(digits):
     X, y, *_ = gaussian_problem(2, [np.eye(10)] * 3)
     model = GaussianClassifier().fit(X, y)
     q, scores = model.prior_samples_, model.selection_scores_
@@ -220,7 +218,7 @@ def test_the_selected_prior_and_all_scores_are_stored():
     model = GaussianClassifier("shared").fit(X, y)
     assert model.prior_samples_ == np.inf and (model.shrinkage_ == 1).all()
     # Fewer samples than features: the Gaussians are overconfident.
-    X, y = load_digits(return_X_y=True)
+    X, y = digits
     model.fit(X[:60], y[:60])
     assert model.temperature_ > 1
     assert log_loss(y[60:], model.predict_proba(X[60:])) < 1
@@ -407,9 +405,9 @@ def test_constant_that_floats_cannot_represent_changes_nothing(weighted):
         assert_array_equal(model.predict(close), expected.predict(X[:, :3]))
 
 
-def test_one_wrong_row_is_no_error():
+def test_one_wrong_row_is_no_error(iris):
     """The weights of the classes by samples and by distinct samples differ."""
-    X, y = load_iris(return_X_y=True)
+    X, y = iris
     with pytest.warns(match="Sample 150 .* is so far from the other samples"):
         model = GaussianClassifier().fit(np.r_[X, [[1e3] * 4]], np.r_[y, 0])
     assert model.score(X, y) > 0.95

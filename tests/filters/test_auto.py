@@ -5,13 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_digits,
-    load_iris,
-    load_wine,
-    make_blobs,
-)
+from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -173,8 +167,8 @@ def test_fitted_attributes(iris):
     assert sqfa.restart_objectives_.max() <= sqfa.objective_ * (1 + 1e-9)
 
 
-def test_given_values():
-    X, y = load_iris(return_X_y=True)
+def test_given_values(iris):
+    X, y = iris
     given = SQFA(2, regularization=0.1, covariance_estimator=None).fit(X, y)
     assert (given.selection_rule_, given.regularization_) == ("given", 0.1)
     assert given.shrinkage_ is None and given.selection_scores_ is None
@@ -215,8 +209,8 @@ def test_a_class_of_one_sample_has_the_covariance_within_the_classes(rng):
 
 
 @pytest.mark.parametrize("n_orders", first_ones([1, 20], 1))
-def test_order_of_samples(n_orders):
-    X, y = load_digits(return_X_y=True)
+def test_order_of_samples(n_orders, digits):
+    X, y = digits
     rng = np.random.default_rng(0)
     model = SQFA(9, tol=1e-2, n_init=1, random_state=0)
     expected = selected(clone(model).fit(X, y))
@@ -348,19 +342,19 @@ def test_discriminants_of_the_samples_that_are_not_held_out(rng):
 
 
 @pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])
-def test_repeated_filters_are_optimized_again_orthonormal(estimator):
+def test_repeated_filters_are_optimized_again_orthonormal(estimator, iris):
     """One direction separates these blobs; repeating it increases the objective."""
     centers = [[0, 0, 0], [1, 1, 1]]
     blobs = make_blobs([15, 15], centers=centers, cluster_std=0.1, random_state=0)
-    for X, y in (blobs, load_iris(return_X_y=True)):
+    for X, y in (blobs, iris):
         filters = estimator.set_params(random_state=0).fit(X, y).components_
         assert np.linalg.svd(filters, compute_uv=False)[-1] > 0.01
         assert_allclose(np.linalg.norm(filters, axis=1), 1)
 
 
-def test_rotation_of_filters_does_not_depend_on_the_order_of_samples():
+def test_rotation_of_filters_does_not_depend_on_the_order_of_samples(iris):
     """All orthonormal bases have the same objective."""
-    X, y = (values[::10] for values in load_iris(return_X_y=True))
+    X, y = (values[::10] for values in iris)
     expected = SQFA(4).fit(X, y).components_
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(y))

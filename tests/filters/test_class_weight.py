@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_iris
 
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
 
@@ -26,11 +25,10 @@ def test_mean_over_pairs_is_weighted(estimator, pair_weight, wine):
 
 
 @pytest.mark.parametrize("estimator", [SQFA, AMAGauss])
-def test_balanced_and_ones_are_none(estimator):
-    X, y = load_iris(return_X_y=True)
+def test_balanced_and_ones_are_none(estimator, iris):
     found = [
         estimator(2, class_weight=weight, regularization=0.1, random_state=0)
-        .fit(X, y)
+        .fit(*iris)
         .components_
         for weight in (None, "balanced", {0: 1.0}, {0: 3, 1: 3, 2: 3})
     ]

@@ -8,7 +8,6 @@ from comparisons import all_pairs
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -50,9 +49,9 @@ def test_squared_mahalanobis_distance_of_equal_covariances_is_lda(n_components, 
     assert subspace_angles(sqfa.components_.T, expected).max() < 1e-6
 
 
-def test_classes_of_heavy_tails():
+def test_classes_of_heavy_tails(iris):
     """The bound for t distributions as the objective of a fit."""
-    X, y = load_iris(return_X_y=True)
+    X, y = iris
     fits = {
         df: SQFA(2, distance=StudentT(df), random_state=0).fit(X, y) for df in (1, 1e9)
     }
@@ -121,8 +120,8 @@ def test_dependent_filters_have_no_orthonormal_basis(wine):
 
 
 @pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA, AMAGauss])
-def test_regularization_above_the_rounding_of_the_data_is_an_error(cls):
-    X, y = load_iris(return_X_y=True)
+def test_regularization_above_the_rounding_of_the_data_is_an_error(cls, iris):
+    X, y = iris
     with pytest.raises(ValueError, match=r"Decrease\s+regularization"):
         cls(2, regularization=1e308).fit(X, y)
     model = cls(2, regularization=1e3, random_state=0).fit(X, y)

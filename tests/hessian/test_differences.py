@@ -4,7 +4,6 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -28,8 +27,8 @@ ROUGH = [
 
 
 @pytest.mark.parametrize("classifier", ROUGH, ids=range(len(ROUGH)))
-def test_probabilities_that_are_not_smooth(classifier):
-    X, y = load_iris(return_X_y=True)
+def test_probabilities_that_are_not_smooth(classifier, iris):
+    X, y = iris
     classifier.fit(X, y)
     with pytest.raises(ValueError, match=r"not a smooth function.*method='sigmoid'"):
         input_hessian(classifier, X, y)

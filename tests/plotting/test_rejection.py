@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
 from skgeom import accuracy_rejection_curve
@@ -11,8 +10,8 @@ from skgeom.plotting import AccuracyRejectionDisplay
 
 
 @pytest.fixture
-def fitted():
-    X, y = load_iris(return_X_y=True)
+def fitted(iris):
+    X, y = iris
     y = np.array(["setosa", "versicolor", "virginica"])[y]
     return GaussianNB().fit(X[::3], y[::3]), X[1::3], y[1::3]
 

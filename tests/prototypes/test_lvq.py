@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
@@ -259,11 +258,11 @@ def test_bad_parameters(spd, changes, message):
         PLRSQ(**changes).fit(*spd)
 
 
-def test_bad_samples_at_prediction(spd):
+def test_bad_samples_at_prediction(spd, iris):
     model = PLRSQ(solver="sgd", max_iter=1).fit(*spd)
     with pytest.raises(ValueError, match=r"3 features.*expecting 4"):
         model.predict(np.eye(3)[None])
-    vectors = RSLVQ(solver="sgd", max_iter=1).fit(*load_iris(return_X_y=True))
+    vectors = RSLVQ(solver="sgd", max_iter=1).fit(*iris)
     with pytest.raises(ValueError, match="fitted on samples of 1 dimensions"):
         vectors.predict(np.eye(4)[None])
     matrices = RSLVQ(max_iter=1).fit(*spd)
