@@ -1,11 +1,13 @@
-"""Comparisons and samples that tests of several topics share."""
+"""Comparisons, samples and marks that tests of several topics share."""
 
 import tracemalloc
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom import GMLVQ, RSLVQ
+from skgeom.datasets._files import local_file
 from skgeom.utils.array_api import to_numpy
 
 
@@ -16,6 +18,12 @@ def assert_same_statistics(found, expected, rtol=1e-12):
     for name in ("means", "covariances", "second_moments"):
         values, wanted = (to_numpy(getattr(s, name)) for s in (found, expected))
         assert_allclose(values, wanted, rtol=0, atol=rtol * np.abs(wanted).max())
+
+
+def needs(name):
+    """Skip tests without a file in the folder SKGEOM_DATA."""
+    reason = f"{name} is not in SKGEOM_DATA"
+    return pytest.mark.skipif(local_file(name) is None, reason=reason)
 
 
 def all_pairs(distance, *parameters, **options):

@@ -11,9 +11,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from comparisons import needs
 
 import skgeom
-from skgeom.datasets._files import local_file
 
 ROOT = Path(__file__).parents[1]
 
@@ -121,9 +121,7 @@ def test_release_checks_tag_address_and_changelog(tag, owner, date, code, tmp_pa
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(
-    local_file("mnist.npz") is None, reason="mnist.npz is not in SKGEOM_DATA"
-)
+@needs("mnist.npz")
 def test_readme_prints_what_it_shows(capsys):
     text = (ROOT / "README.md").read_text()
     pairs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)

@@ -1,10 +1,8 @@
 """Baselines for SPD matrices, compared with independent computations."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from comparisons import needs
 from pyriemann.classification import MDM
 from pyriemann.estimation import Covariances
 from pyriemann.geometry.mean import mean_riemann
@@ -15,9 +13,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import cohen_kappa_score
 
 from skgeom.baselines import ClusterClassifier, mdrm, tslda
+from skgeom.datasets import fetch_bci_iv_2a
 from skgeom.geometry import distance_affine_invariant, logm, whiten
 
-DATA = Path(os.environ.get("SKGEOM_DATA", ""))
 NAMES = ["left", "none", "right"]
 MODELS = {"mdrm": mdrm(), "tslda": tslda()}
 
@@ -80,18 +78,14 @@ def test_labels_of_clusters():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(
-    not (DATA / "bci_iv_2a_s1_to_s4.npz").is_file(),
-    reason="bci_iv_2a_s1_to_s4.npz is not in SKGEOM_DATA",
-)
+@needs("bci_iv_2a_s1_to_s4.npz")
 def test_kappas_of_motor_imagery():
     """BCI competition IV, data set 2a: trained on the first day, tested on the next."""
-    data = np.load(DATA / "bci_iv_2a_s1_to_s4.npz")
 
     def kappas(model):
         for subject in range(1, 5):
-            X, y = data[f"cov_{subject}"], data[f"y_{subject}"]
-            test = data[f"test_{subject}"].astype(bool)
+            trials = fetch_bci_iv_2a(subject)
+            X, y, test = trials.data, trials.target, trials.test
             model.fit(X[~test], y[~test])
             yield cohen_kappa_score(y[test], model.predict(X[test]))
 

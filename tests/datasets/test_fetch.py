@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from comparisons import needs
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.io import savemat
 
@@ -14,13 +15,6 @@ from skgeom import datasets
 from skgeom.datasets import _fetch_images, _files
 
 DATA = Path(os.environ.get("SKGEOM_DATA", ""))
-
-
-def needs(name):
-    return pytest.mark.skipif(
-        not (os.environ.get("SKGEOM_DATA") and (DATA / name).is_file()),
-        reason=f"{name} is not in SKGEOM_DATA",
-    )
 
 
 # Real data.

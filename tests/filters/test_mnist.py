@@ -1,10 +1,8 @@
 """The main job at its real size, where the data are at hand."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from comparisons import needs
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -12,22 +10,17 @@ from sklearn.discriminant_analysis import (
 )
 
 from skgeom import SQFA, KernelDiscriminantAnalysis
+from skgeom.datasets import fetch_mnist
 
-MNIST = Path(os.environ.get("SKGEOM_DATA", "")) / "mnist.npz"
-
-
-pytestmark = pytest.mark.skipif(
-    not MNIST.is_file(), reason="mnist.npz is not in SKGEOM_DATA"
-)
+pytestmark = [pytest.mark.exhaustive, needs("mnist.npz")]
 
 
 def images():
     """Images as vectors, their labels, and the number of images for training."""
-    data = np.load(MNIST)
-    return data["X"].reshape(len(data["y"]), -1), data["y"], int(data["n_train"])
+    digits = fetch_mnist(download_if_missing=False)
+    return digits.data, digits.target, digits.n_train
 
 
-@pytest.mark.exhaustive
 def test_sqfa_is_above_lda_and_lda_above_pca():
     """The order of figure 5 of the paper, at a regularisation that suits MNIST."""
     X, y, n_train = images()
@@ -49,7 +42,6 @@ def test_sqfa_is_above_lda_and_lda_above_pca():
     assert sqfa.objective_ == pytest.approx(2.96730, abs=1e-4)
 
 
-@pytest.mark.exhaustive
 def test_kernel_discriminants_with_landmarks():
     """All images, in single precision; 4000 landmarks give 0.982."""
     X, y, n_train = images()

@@ -1,11 +1,10 @@
 """Discriminant analysis of SPD matrices whose classes move with the domain."""
 
-import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
+from comparisons import needs
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.base import logm as logm_of_pyriemann
 from pyriemann.geometry.tangentspace import upper
@@ -17,10 +16,8 @@ from sklearn.metrics import cohen_kappa_score, log_loss
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
 from skgeom._transfer import _adapted, _Source
-from skgeom.datasets import make_spd_classes
+from skgeom.datasets import fetch_bci_iv_2a, make_spd_classes
 from skgeom.geometry import expm, logm
-
-BCI = Path(os.environ.get("SKGEOM_DATA", "")) / "bci_iv_2a_s1_to_s4.npz"
 
 
 @pytest.fixture
@@ -238,7 +235,7 @@ def test_refused_data_leave_it_as_it_was(moved):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(not BCI.is_file(), reason="bci_iv_2a_s1_to_s4.npz is needed")
+@needs("bci_iv_2a_s1_to_s4.npz")
 @pytest.mark.parametrize("subject", [1, 2, 3, 4])
 def test_adaptation_to_a_new_subject_is_never_much_worse(subject):
     """BCI competition IV 2a: kappa without labels, with equal and unequal classes.
@@ -246,13 +243,11 @@ def test_adaptation_to_a_new_subject_is_never_much_worse(subject):
     Without the test of the adaptation, subject 2 loses .05, and with unequal classes
     subjects 1 and 3 lose .09.
     """
-    data = np.load(BCI)
-    others = [s for s in (1, 2, 3, 4) if s != subject]
-    X = np.concatenate([data[f"cov_{s}"] for s in others])
-    y = np.concatenate([data[f"y_{s}"] for s in others])
+    others = [fetch_bci_iv_2a(s, return_X_y=True) for s in (1, 2, 3, 4) if s != subject]
+    X, y = map(np.concatenate, zip(*others, strict=True))
     model = TransferDiscriminantAnalysis(shrinkage=0.5)
     model.fit(X, y, np.arange(len(X)) // 288)
-    X, y = data[f"cov_{subject}"][:288], data[f"y_{subject}"][:288]
+    X, y = (array[:288] for array in fetch_bci_iv_2a(subject, return_X_y=True))
     rare = np.arange(288) % 7 == 0
     gains = []
     for kept in (y >= 0, (y < np.unique(y)[2]) | rare):
