@@ -2,7 +2,8 @@
 
 import hashlib
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -14,26 +15,19 @@ CONTENT = np.random.default_rng(0).bytes(3_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.requests.append(self.path)
-        if self.path != "/things.bin":
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(self.server.content)
-
+class Handler(SimpleHTTPRequestHandler):
     def log_message(self, *args):
-        pass
+        self.server.requests.append(self.path)
 
 
 @pytest.fixture
 def server(empty, monkeypatch):
     monkeypatch.setattr(_base.time, "sleep", lambda seconds: None)  # between retries
     monkeypatch.setenv("no_proxy", "*")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.content, server.requests = CONTENT, []
+    (empty / "things.bin").write_bytes(CONTENT)
+    handler = partial(Handler, directory=empty)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.requests = []
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -53,7 +47,7 @@ def test_file_is_downloaded_once(server, tmp_path):
 
 
 def test_wrong_digest(server, tmp_path):
-    server.content = CONTENT[1:]
+    (tmp_path / "things.bin").write_bytes(CONTENT[1:])
     with pytest.raises(OSError, match=rf"SHA256 .*{DIGEST}.*Put the file things.bin"):
         fetch(server, tmp_path)
     assert list((tmp_path / "skgeom").iterdir()) == []
