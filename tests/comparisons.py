@@ -1,5 +1,6 @@
 """Comparisons, samples and marks that tests of several topics share."""
 
+import os
 import tracemalloc
 
 import numpy as np
@@ -41,6 +42,11 @@ def peak_memory(call):
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def trap(folder):
+    """An object that makes a folder when it is unpickled."""
+    return type("Trap", (), {"__reduce__": lambda self: (os.mkdir, (str(folder),))})()
 
 
 def samples_of(estimator, X):

@@ -2,12 +2,11 @@
 
 import json
 import operator
-import os
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from comparisons import assert_same_statistics, peak_memory
+from comparisons import assert_same_statistics, peak_memory, trap
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -565,12 +564,12 @@ def test_files_that_are_no_statistics(statistics, tmp_path):
     with pytest.raises(FileNotFoundError):
         ClassStatistics.load(tmp_path / "none.npz")
     state = statistics.to_dict()
-    made = str(tmp_path / "made by unpickling")
-    trap = type("Trap", (), {"__reduce__": lambda self: (os.mkdir, (made,))})()
-    np.savez(tmp_path / "trap.npz", **dict.fromkeys(state, np.array([trap], object)))
+    made = tmp_path / "made by unpickling"
+    contents = np.array([trap(made)], object)
+    np.savez(tmp_path / "trap.npz", **dict.fromkeys(state, contents))
     with pytest.raises(ValueError, match=r"complete file of .* contains pickled obj"):
         ClassStatistics.load(tmp_path / "trap.npz")
-    assert not os.path.exists(made)
+    assert not made.exists()
     dates = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
     with pytest.raises(ValueError, match=r"dtype datetime64\[D\] cannot be stored in"):
         ClassStatistics.from_data(np.eye(2), dates).to_dict()

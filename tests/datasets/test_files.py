@@ -7,6 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from comparisons import trap
 from sklearn.datasets import _base
 
 from skgeom.datasets._files import downloaded_file, read_npz
@@ -63,18 +64,6 @@ def test_missing_file_names_the_remedy(server, tmp_path, monkeypatch):
         fetch(server, tmp_path, name="gone.bin")
 
 
-class Trap:
-    """Creates a folder when it is unpickled."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        import os
-
-        return os.mkdir, (str(self.path),)
-
-
 def test_unreadable_npz_is_named(tmp_path):
     path = tmp_path / "arrays.npz"
     np.savez_compressed(path, a=np.random.default_rng(0).normal(size=1000))
@@ -87,7 +76,7 @@ def test_unreadable_npz_is_named(tmp_path):
     assert read_npz(path, ["a"])[0].shape == (1000,)
     with pytest.raises(OSError, match="with the arrays b"):
         read_npz(path, ["b"])
-    np.savez(path, a=np.array([Trap(tmp_path / "sprung")]))
+    np.savez(path, a=np.array([trap(tmp_path / "sprung")]))
     with pytest.raises(OSError, match="cannot be read as an npz"):
         read_npz(path, ["a"])
     assert not (tmp_path / "sprung").exists()
