@@ -4,6 +4,7 @@ import numpy as np
 import public_estimators as public
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -122,7 +123,6 @@ def test_more_samples_are_learnt_by_numpy(name, host_library):
 @pytest.mark.filterwarnings("ignore:torch.asarray. unspecified requires_grad")
 def test_tensors_that_record_gradients_are_left_to_torch(wine):
     torch = pytest.importorskip("torch")
-    from sklearn import config_context
 
     X, y = wine
     tensor = torch.asarray(X)
@@ -171,7 +171,6 @@ def test_arrays_that_jax_traces_are_left_to_jax():
 
 def test_functions_of_the_user_are_given_tensors(wine):
     torch = pytest.importorskip("torch")
-    from sklearn import config_context
 
     X, y = wine
     tensor = torch.asarray(X[::4])
@@ -227,7 +226,6 @@ def test_regressor_of_numpy_arrays_only(library, wine_32):
 @pytest.mark.parametrize("name", CASES)
 def test_tensors_without_real_numbers_are_refused(name, kind):
     torch = pytest.importorskip("torch")
-    from sklearn import config_context
 
     X, y = public.data_of(CASES[name], seed=0)
     change, message = REFUSED[kind]
