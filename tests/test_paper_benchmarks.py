@@ -1,23 +1,16 @@
 """The runner of the reproductions of the papers, which is in benchmarks/papers."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 
-ROOT = Path(__file__).parents[1]
-if not (ROOT / "benchmarks" / "papers").is_dir():
-    pytest.skip("not in a checkout", allow_module_level=True)
-sys.path.insert(0, str(ROOT))  # as for "python -m", from the root of the checkout
-
-from benchmarks.papers import _data, _runner, _table  # noqa: E402
-from benchmarks.papers.__main__ import PAGE, main, page  # noqa: E402
-from benchmarks.papers._annealing import AlgorithmOne  # noqa: E402
-from skgeom.geometry import expm, mean_affine_invariant  # noqa: E402
+from benchmarks.papers import _data, _runner, _table
+from benchmarks.papers.__main__ import PAGE, main, page
+from benchmarks.papers._annealing import AlgorithmOne
+from skgeom.geometry import expm, mean_affine_invariant
 
 CALLS = []
 
