@@ -1,6 +1,5 @@
 """What is written about the package outside its code agrees with the code."""
 
-import importlib.util
 import os
 import re
 import shutil
@@ -11,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import write_address
 from comparisons import needs
 
 import skgeom
@@ -43,15 +43,8 @@ def test_conda_recipe_needs_what_pyproject_needs():
     assert found == needed
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(Path(name).stem, ROOT / name)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_files_have_the_address_and_version_of_the_project():
-    texts = load("tools/write_address.py").written()
+    texts = write_address.written()
     assert len(texts) == 2
     for path, text in texts.items():
         assert path.read_text() == text, "run python tools/write_address.py"
@@ -59,7 +52,9 @@ def test_files_have_the_address_and_version_of_the_project():
 
 def test_readme_of_a_package_index_has_absolute_links():
     pytest.importorskip("hatchling")
-    text = load("hatch_build.py").absolute(
+    from hatch_build import absolute
+
+    text = absolute(
         (ROOT / "README.md").read_text(),
         "https://github.com/me/skgeom",
         "v1.2.0",
