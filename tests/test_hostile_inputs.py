@@ -53,7 +53,7 @@ def matrices():
 
 
 def with_entry(A, value):
-    A = np.array(A, dtype=float)
+    A = np.array(A, dtype=object if isinstance(value, str) else float)
     A[(5,) + (0,) * (A.ndim - 1)] = value
     return A
 
@@ -76,12 +76,6 @@ def with_label(y, label):
     y = y.astype(object)
     y[3] = label
     return y
-
-
-def with_text(X):
-    X = X.astype(object)
-    X[(5,) + (0,) * (X.ndim - 1)] = "x"
-    return X
 
 
 def unit(X):
@@ -118,7 +112,7 @@ REFUSED_MATRICES = {
     "X has one axis": (lambda X, y: (X.ravel()[: len(y)], y), "SPD matrices"),
     "no samples": (lambda X, y: (X[:0], y[:0]), "0 sample"),
     "no features": (lambda X, y: (X[..., :0], y), "empty|square matrices"),
-    "text in an object": (lambda X, y: (with_text(X), y), "to float"),
+    "text in an object": (lambda X, y: (with_entry(X, "x"), y), "to float"),
     "sparse X": (lambda X, y: (sparse.csr_array(flat(X)), y), "dense|SPD matrices"),
     "one class": (lambda X, y: (X, y * 0), "at least 2 classes"),
     "y is None": (lambda X, y: (X, None), "y to be passed|1d array"),
