@@ -1,10 +1,9 @@
 """Samples of the tests of kernels."""
 
 import pytest
-from sklearn.datasets import load_digits
 
 
 @pytest.fixture(scope="session")
-def digits():
-    X, y = load_digits(return_X_y=True)
+def digits(digits):
+    X, y = digits
     return X[:500] / 16, y[:500]

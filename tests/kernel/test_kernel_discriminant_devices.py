@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import _array_api
 
@@ -35,15 +34,9 @@ MODELS += [pytest.param(model, marks=pytest.mark.exhaustive) for model in RARE_M
 METHODS = ["transform", "decision_function", "predict_proba", "predict_log_proba"]
 
 
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:150] / 16, y[:150]
-
-
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[26:])
 def test_results_are_those_of_numpy(library, digits, model):
-    X, y = digits
+    X, y = digits[0][:150], digits[1][:150]
     X = X.astype(library.dtype)
     model.set_params(**{"random_state": 0} if isinstance(model, KDA) else {})
     with config_context(array_api_dispatch=False):
@@ -74,7 +67,7 @@ def test_results_are_those_of_numpy(library, digits, model):
 
 @pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
 def test_precomputed(library, digits, solver):
-    X, y = digits
+    X, y = digits[0][:150], digits[1][:150]
     K = rbf_kernel(X, gamma=0.05).astype(library.dtype)
     model = KDA(
         kernel="precomputed", solver=solver, n_landmarks=50, random_state=0
@@ -107,7 +100,7 @@ def test_callable_kernel(library, digits):
 
 
 def test_moves_between_devices(library, digits):
-    X, y = digits
+    X, y = digits[0][:150], digits[1][:150]
     X_there = library.array(X)
     for model in (KDA(), KDA(solver="nystroem", n_landmarks=40)):
         model.fit(X_there, library.array(y))
