@@ -326,19 +326,6 @@ def test_verbose_prints(spd, capsys):
     assert capsys.readouterr().out == ""
 
 
-@quiet
-def test_margins_of_samples_on_prototypes_of_two_classes():
-    options = {"slope": 100.0, "random_state": 0}
-    X, y = np.array([[0.0, 0], [1, 1], [0, 0], [2, 3]]), [0, 0, 1, 1]
-    vectors = GMLVQ(2, **options).fit(X, y)
-    assert np.isfinite(vectors.prototypes_).all()
-    assert_array_equal(vectors.predict(X[[1, 3]]), [0, 1])
-    matrices = np.eye(2) * np.exp(X)[:, None]
-    for metric in METRICS:
-        model = GLRSQ(2, metric=metric, solver="sgd", max_iter=20, **options)
-        assert_array_equal(model.fit(matrices, y).predict(matrices[[1, 3]]), [0, 1])
-
-
 @pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), GMLVQ()], ids=repr)
 @quiet
 def test_classes_with_the_same_samples(spd, estimator):
