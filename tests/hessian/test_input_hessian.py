@@ -237,28 +237,6 @@ def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
     assert_close(H, expected, 1e-9)
 
 
-@pytest.mark.parametrize("kind", [QuadraticDiscriminantAnalysis, GaussianNB])
-def test_quadratic_by_autograd(data, kind, assert_close):
-    X, y = data
-    if kind is GaussianNB:
-        model = kind().fit(X, y)
-        covariances = [np.diag(variances) for variances in model.var_]
-    else:
-        model = kind(store_covariance=True).fit(X, y)
-        covariances = model.covariance_
-
-    def logits(x):
-        terms = []
-        for label, S in enumerate(covariances):
-            gap = x - X[y == label].mean(axis=0)
-            log_det = np.linalg.slogdet(S)[1]
-            terms.append(-(gap @ np.linalg.inv(S) @ gap + log_det) / 2)
-        return anp.array(terms)
-
-    expected = by_autograd(logits, X, y, np.ones(len(y)), "hessian")
-    assert_close(input_hessian(model, X, y), expected, 1e-8)
-
-
 # Functions.
 
 
