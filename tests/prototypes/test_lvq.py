@@ -217,6 +217,19 @@ def test_the_unit_of_the_samples_does_not_matter(spd, estimator, unit):
         assert_allclose(moved.prototypes_, unit * model.prototypes_, rtol=1e-6)
 
 
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+@quiet
+def test_ill_conditioned_matrices_of_all_orientations(solver):
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    rotations = np.linalg.qr(rng.normal(size=(30, 4, 4)))[0]
+    eigenvalues = np.logspace(0, -12, 4)
+    X = (rotations * eigenvalues) @ rotations.mT
+    X = (X + X.mT) / 2 * np.where(y, 1.0, 3.0)[:, None, None]
+    model = PLRSQ(solver=solver, max_iter=2, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
