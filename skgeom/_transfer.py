@@ -228,7 +228,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         step = max(1 / (count + 1), 0 if self.window is None else 1 / self.window)
         with naming("X"):
             mean = geodesic(mean, matrix, step, metric=self.metric)
-        return (mean + mean.T) / 2
+        return (mean + mean.conj().T) / 2
 
     def _store(self, means, counts):
         """Store the means and counts of the domains."""
