@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
-from scipy.special import softmax
+from scipy.special import log_softmax
 
 from skgeom._held_out import (
     distinct_rows,
@@ -187,22 +187,26 @@ def _calibrated_temperature(joint, labels, weights, n_samples):
     It has the smallest log-loss if labels are random with probability
     ``1 / (2 * n_samples)``, so the influence of a single sample is bounded. The
     temperature is raised until the expected error rate is at least
-    :func:`least_error_rate`. It is below 1 only if this decreases the sum of the losses
-    by more than the largest loss of two samples: posteriors of filters that overfit
-    their samples would otherwise become more overconfident.
+    :func:`least_error_rate`. It is below 1 only if this decreases the sum of the log-
+    losses, with the given labels, by more than the largest loss of two samples with
+    random labels: posteriors of filters that overfit their samples, and of outliers,
+    would otherwise become more overconfident.
     """
     n_classes, rows = joint.shape[1], np.arange(len(labels))
-    joint = joint - joint.max(axis=1, keepdims=True)
-    random, losses, errors = 0.5 / n_samples, [], []
+    random, losses, with_random, errors = 0.5 / n_samples, [], [], []
     for temperature in _TEMPERATURES:
-        posteriors = softmax(joint / temperature, axis=1)
-        own = posteriors[rows, labels]
-        losses.append(-weights @ np.log((1 - random) * own + random / n_classes))
-        errors.append(weights @ (1 - posteriors.max(axis=1)))
-    one = int(np.argmin(np.abs(_TEMPERATURES - 1)))
-    best, gain = np.argmin(np.round(losses, 6)), losses[one] - min(losses)
-    if gain * n_samples <= 2 * np.log(n_classes / random):
-        best = min(best, one)
+        log_posteriors = log_softmax(joint / temperature, axis=1)
+        own = log_posteriors[rows, labels]
+        losses.append(-weights @ own)
+        own = (1 - random) * np.exp(own) + random / n_classes
+        with_random.append(-weights @ np.log(own))
+        errors.append(weights @ (1 - np.exp(log_posteriors.max(axis=1))))
+    best, one = np.argmin(np.round(with_random, 6)), np.argmin(abs(_TEMPERATURES - 1))
+    if best > one:
+        n_effective = min(n_samples / len(rows), 1) / np.square(weights).sum()
+        gains = n_effective * (losses[one] - np.array(losses[one : best + 1]))
+        enough = gains.max() > 2 * np.log(n_classes / random)
+        best = one + np.argmax(np.round(gains, 6)) if enough else one
     # Errors descend with the temperatures.
     is_uncertain = np.array(errors) >= least_error_rate(n_samples, n_classes)
     lowest = max(is_uncertain.sum() - 1, 0)

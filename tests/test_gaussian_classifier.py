@@ -234,6 +234,18 @@ def test_densities_that_are_not_gaussian_are_calibrated():
     assert model.score(X[400:], y[400:]) > 0.97
     assert log_loss(y[400:], model.predict_proba(X[400:])) < 0.1
     assert model.temperature_ < 1
+    # With outliers, sharper posteriors would have a larger log-loss.
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=2000)
+    X = rng.normal(size=(2000, 6))
+    X *= ((1 + y) / np.linalg.norm(X, axis=1))[:, None]
+    X += 0.1 * rng.normal(size=X.shape)
+    is_outlier = rng.random(2000) < 0.05
+    X[is_outlier] = 1.5 * rng.normal(size=(is_outlier.sum(), 6))
+    model.fit(X[:400], y[:400])
+    calibrated = log_loss(y[400:], model.predict_proba(X[400:]))
+    model.temperature_ = model.prior_weight_
+    assert calibrated <= log_loss(y[400:], model.predict_proba(X[400:]))
 
 
 @at_chance
