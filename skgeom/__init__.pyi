@@ -201,6 +201,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     eigenvalues_: NDArray[Any]
     dual_coef_: NDArray[Any]
     offset_: NDArray[Any]
+    kernel_center_: NDArray[Any] | None
     means_: NDArray[Any]
     decision_means_: NDArray[Any]
     prior_weight_: float
@@ -227,6 +228,7 @@ class LandmarkKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     landmarks_: NDArray[Any]
     dual_coef_: NDArray[Any]
     offset_: NDArray[Any]
+    kernel_center_: NDArray[Any] | None
     eigenvalues_: NDArray[Any]
     gamma_: float | None
     n_features_in_: int

@@ -7,6 +7,7 @@ least 900 evaluations for ten features, compared with 110 evaluations here.
 import numpy as np
 from scipy.special import log_softmax
 from scipy.stats import iqr
+from sklearn.isotonic import IsotonicRegression
 from sklearn.svm import SVC, NuSVC
 
 from skgeom._hessian import models
@@ -43,8 +44,8 @@ def estimator_differences(estimator, X, curvature):
 
     name = models.classifier_name(estimator)
     proba = output("predict_proba")(X)
-    # Samples are rarely close to the jumps of votes.
-    if _calibrates_votes(estimator):
+    # Samples are rarely close to the jumps.
+    if _is_calibrated_with_jumps(estimator):
         raise _not_smooth(name)
     rounding = np.sqrt(np.finfo(proba.dtype).eps)
     for method in ("decision_function", "predict_log_proba"):
@@ -55,10 +56,16 @@ def estimator_differences(estimator, X, curvature):
     return difference_model(log_proba, X, name, curvature)
 
 
-def _calibrates_votes(estimator):
-    """Whether a classifier calibrates the votes of an SVC of more than two classes."""
+def _is_calibrated_with_jumps(estimator):
+    """Whether a classifier calibrates by steps, or the votes of an SVC.
+
+    The steps are those of isotonic regression. An SVC of more than two classes has
+    votes.
+    """
     classifier = models.steps_of(estimator)[-1]
     for calibrated in getattr(classifier, "calibrated_classifiers_", ()):
+        if isinstance(calibrated.calibrators[0], IsotonicRegression):
+            return True
         machine = models.steps_of(calibrated.estimator)[-1]
         is_ovr = getattr(machine, "decision_function_shape", None) == "ovr"
         if is_ovr and isinstance(machine, SVC | NuSVC) and len(machine.classes_) > 2:

@@ -194,12 +194,14 @@ def kernel_discriminant(estimator):
     constants = estimator.prior_weight_ * np.log(priors)
     constants -= np.square(means).sum(axis=1) / 2
     intercept = constants - to_numpy(estimator.offset_) @ means.T
+    center = estimator.kernel_center_
     return _kernel_expansion(
         estimator,
         _dense(estimator.X_fit_),
         to_numpy(estimator.dual_coef_) @ means.T / estimator.temperature_,
         intercept / estimator.temperature_,
         estimator.gamma_,
+        0.0 if center is None else to_numpy(center),
     )
 
 
@@ -208,10 +210,11 @@ def _dense(array):
     return np.asarray(array, dtype=np.float64)
 
 
-def _kernel_expansion(estimator, points, coefficients, intercept, gamma):
+def _kernel_expansion(estimator, points, coefficients, intercept, gamma, center=0.0):
     r"""Logits :math:`\sum_j c_j k(x, p_j) + b`, or None for other kernels.
 
-    For linear and polynomial kernels :math:`k = \phi(\gamma x^\top p + c_0)`, the
+    The center is subtracted from x and :math:`p_j`. For linear and polynomial kernels
+    :math:`k = \phi(\gamma x^\top p + c_0)`, the
     gradient of k is :math:`\gamma \phi' p` and the Hessian is
     :math:`\gamma^2 \phi'' p p^\top`. For "rbf", the gradient is
     :math:`2 \gamma (p - x) k` and the Hessian is
@@ -223,7 +226,7 @@ def _kernel_expansion(estimator, points, coefficients, intercept, gamma):
     if name == "linear":
         gamma, degree, coef0 = 1.0, 1, 0.0
     is_rbf = name == "rbf"
-    center = points.mean(axis=0) if is_rbf else 0.0
+    center = points.mean(axis=0) if is_rbf else center
     points = points - center
 
     def expand(X):

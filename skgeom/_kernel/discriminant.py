@@ -238,6 +238,10 @@ class KernelDiscriminantAnalysis(
         samples for a precomputed kernel (equation 14).
     offset_ : ndarray of shape (n_components,)
         Offsets that are subtracted from the components to center them.
+    kernel_center_ : ndarray of shape (n_features,) or None
+        The mean of the training samples, which is subtracted from samples and from
+        ``X_fit_`` before the kernel "rbf" or "linear" is computed. None for other
+        kernels and for sparse samples.
     means_ : ndarray of shape (n_classes, n_components)
         The class means of the components of the training samples.
     decision_means_ : ndarray of shape (n_classes, n_components)
@@ -793,7 +797,7 @@ class KernelDiscriminantAnalysis(
                 f"with a positive ratio in the feature space of the kernel, {n_found}. "
                 f"Use at most {n_found}, or n_components=None."
             )
-        self._kernel = kernel
+        self._kernel, self.kernel_center_ = kernel, kernel.center
         self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
         self.X_fit_ = None if kernel.precomputed else points
         self.eigenvalues_ = found.eigenvalues

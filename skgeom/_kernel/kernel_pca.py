@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._kernel._kernels import (
+    check_definite,
     kernel_constraints,
     make_kernel,
     warn_if_nearly_diagonal,
@@ -19,9 +20,10 @@ from skgeom._kernel._nystroem import (
     n_landmarks_of,
     random_landmarks,
 )
+from skgeom._kernel._system import check_finite_kernel
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
 from skgeom.utils._dask import check_not_dask
-from skgeom.utils.array_api import check_library
+from skgeom.utils.array_api import check_library, precision
 from skgeom.utils.estimator import (
     BaseEstimator,
     estimator_method,
@@ -100,6 +102,9 @@ class LandmarkKernelPCA(
         Coefficients of the kernels with the landmarks.
     offset_ : ndarray of shape (n_components,)
         Offsets that are subtracted to center the components.
+    kernel_center_ : ndarray of shape (n_features,) or None
+        The mean of the training samples, which is subtracted from samples and landmarks
+        before the kernel "rbf" or "linear" is computed. None for other kernels.
     eigenvalues_ : ndarray of shape (n_components,)
         Variances of the components, in descending order.
     gamma_ : float or None
@@ -195,8 +200,8 @@ class LandmarkKernelPCA(
         Raises
         ------
         ValueError
-            If X or y is malformed, or if the kernel matrix of the landmarks is zero or
-            contains infinite or NaN values.
+            If X or y is malformed, or if the kernel matrix of the landmarks is zero,
+            is not positive semidefinite, or contains infinite or NaN values.
         TypeError
             If X is a Dask array or data frame.
         MemoryError
@@ -224,13 +229,17 @@ class LandmarkKernelPCA(
             consequence = "Features of large variance determine the kernel."
             warn_if_unscaled(X.var(axis=0, dtype=float), consequence, self)
         self._kernel = kernel = kernel.with_gamma(gamma)
-        self.gamma_ = kernel.parameters.get("gamma")
+        self.gamma_, self.kernel_center_ = kernel.parameters.get("gamma"), kernel.center
         n_landmarks, landmarks = n_landmarks_of(self.n_landmarks, len(X)), X
         if n_landmarks < len(X):
             landmarks = kmeans_landmarks(n_landmarks, X, codes, weights, rng)
             landmarks = landmarks.astype(X.dtype, copy=False)
         matrix = kernel(landmarks.astype(np.float64))
         warn_if_nearly_diagonal(matrix, kernel)
+        if not kernel.definite:
+            rounding = precision(matrix) * len(matrix) * check_finite_kernel(matrix)
+            name = "The kernel matrix of the landmarks"
+            check_definite(matrix, name, rounding, remedy="")
         features = LandmarkFeatures(
             matrix, lambda X, kept: kernel(X, landmarks[kept]), landmarks.dtype
         )

@@ -20,6 +20,7 @@ ROUGH = [
     KNeighborsClassifier(),
     KNeighborsClassifier(weights="distance"),
     CalibratedClassifierCV(LinearSVC(), method="isotonic"),
+    CalibratedClassifierCV(GaussianNB(), method="isotonic", ensemble=False),
     make_pipeline(FunctionTransformer(np.round), GaussianNB(var_smoothing=0.01)),
     make_pipeline(FunctionTransformer(lambda X: np.round(X, 3)), GaussianNB()),
     make_pipeline(CalibratedClassifierCV(SVC(), ensemble=False)),

@@ -168,7 +168,7 @@ def test_blocks_of_samples(data, rng, assert_close):
             StandardScaler(),
             KDA(kernel="poly", degree=2, gamma=0.05, regularization=0.1),
         ),
-        make_pipeline(StandardScaler(), KDA(kernel="linear")),
+        make_pipeline(MinMaxScaler(), KDA(kernel="linear")),
     ],
     ids=lambda model: repr(model).replace("\n", "")[:60],
 )

@@ -68,6 +68,9 @@ def test_errors(digits):
         LandmarkKernelPCA(2).fit(X, X[:, 20] + 0.5)
     with pytest.raises(ValueError, match=r"kernel matrix of the landmarks is zero"):
         LandmarkKernelPCA(2, kernel="linear").fit(np.zeros((9, 2)))
+    for kernel in ("sigmoid", "additive_chi2", lambda A, B: -A @ B.T):
+        with pytest.raises(ValueError, match=r"negative eigenvalue.*different kernel"):
+            LandmarkKernelPCA(2, kernel=kernel).fit(X / 16, y)
     with pytest.warns(UserWarning, match="nearly diagonal"):
         LandmarkKernelPCA(2, gamma=1e4).fit(X, y)
 
