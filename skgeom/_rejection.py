@@ -266,6 +266,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If no threshold meets ``target_error``.
         """
         self._check_parameters(sample_weight)
+        given = y
         # Labels and weights fit into memory, also if X does not.
         y, sample_weight = (
             values.compute() if is_dask(values) else values
@@ -284,11 +285,15 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         sample_weight = on_cpu(sample_weight)
         weights = check_sample_weight(sample_weight, y)
         routed = self._route(sample_weight, fit_params)
-        self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
+        fitted_to = given if is_dask(X) else y  # data frames need a series of labels
+        self.estimator_ = clone(self.estimator).fit(
+            X, fitted_to, **routed.estimator.fit
+        )
         self.classes_ = self.estimator_.classes_
         self._labels = _with_reject_label(to_numpy(self.classes_), self.reject_label)
         self.reject_label_ = self._labels[-1]
         for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.threshold_ = self._find_threshold(X, y, weights, routed)

@@ -23,12 +23,14 @@ from skgeom import (
     AMAGauss,
     ClassStatistics,
     GaussianClassifier,
+    GaussianRegressor,
     KernelDiscriminantAnalysis,
+    Recentering,
     SecondMomentSQFA,
     _held_out,
 )
 from skgeom._filters._auto import class_intensities
-from skgeom.baselines import LOL
+from skgeom.baselines import LOL, mdrm
 from skgeom.datasets import make_spd_classes
 
 dask = pytest.importorskip("dask")
@@ -384,6 +386,15 @@ def test_fitted_in_memory_and_applied_to_blocks(estimator, wine):
         return
     with pytest.raises(TypeError, match=refused):
         model.fit(blocks, da.from_array(y, chunks=50))
+
+
+@pytest.mark.parametrize("estimator", [GaussianRegressor(), Recentering(), mdrm()])
+def test_all_others_do_not_read_all_blocks_silently(estimator):
+    X, y = make_spd_classes(2, 60, 3, random_state=0)
+    X = X[:, 0] if isinstance(estimator, GaussianRegressor) else X
+    blocks = da.from_array(X, chunks=(20, *X.shape[1:]))
+    with pytest.raises(TypeError, match="needs all of X in memory"):
+        estimator.fit(blocks, y)
 
 
 @pytest.mark.parametrize("cls", [PLRSQ, RSLVQ, GLRSQ])

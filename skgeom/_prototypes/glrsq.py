@@ -161,8 +161,8 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
     .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / (T \bar\delta(X))),
 
     where :math:`\delta_k(X)` is the distance of X from the nearest prototype of class
-    k, and :math:`\bar\delta(X)` is the root mean square of these distances. The cost does not determine the temperature T, so held-out samples are used to
-    select it.
+    k, and :math:`\bar\delta(X)` is the root mean square of these distances. The cost
+    does not determine the temperature T, so held-out samples are used to select it.
 
     References
     ----------

@@ -64,6 +64,11 @@ def test_dask(blobs):
     assert_array_equal(model.fit(blocks, y).predict(X), expected)
     weighted = model.fit(X, y, y + 1).predict(X)
     assert_array_equal(model.fit(X, labels, labels + 1).predict(X), weighted)
+    frame = blocks.to_dask_dataframe(["a", "b"][: X.shape[1]])
+    model.fit(frame, labels.to_dask_dataframe())
+    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    assert_array_equal(model.predict(frame), expected)
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
     model.set_params(threshold=None, rejection_rate=0.1)
     with pytest.raises(TypeError, match=r"needs all of X in memory.*Set threshold"):
         model.fit(blocks, y)
