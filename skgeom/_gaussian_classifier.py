@@ -25,9 +25,9 @@ from skgeom._statistics import (
     closed_form_shrinkage,
     without_axes,
 )
-from skgeom.utils._dask import check_not_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
+    check_not_dask,
     float_dtypes,
     in_double,
     is_dask,

@@ -19,8 +19,7 @@ from skgeom._held_out import (
 )
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
-from skgeom.utils._dask import check_not_dask
-from skgeom.utils.array_api import check_library
+from skgeom.utils.array_api import check_library, check_not_dask
 from skgeom.utils.estimator import (
     BaseEstimator,
     estimator_method,

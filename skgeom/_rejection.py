@@ -23,10 +23,10 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import (
     ARRAY_API,
     check_holds_numbers,
+    check_not_dask,
     check_same_namespace,
     is_dask,
     is_dispatched,

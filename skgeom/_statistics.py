@@ -293,15 +293,15 @@ class ClassStatistics:
         Returns
         -------
         ClassStatistics
-            The statistics of all samples.
+            The statistics of all samples. Without samples, they equal :meth:`empty`.
 
         Raises
         ------
         ValueError
             If a block is malformed (the message contains its number, counted from 0);
-            if blocks differ in their features or in the type of their labels; if there
-            are no samples; or if ``n_axes`` is given and the blocks can be read only
-            once or change between the two passes.
+            if blocks differ in their features or in the type of their labels; or if
+            ``n_axes`` is given and the blocks can be read only once or change between
+            the two passes.
         MemoryError
             If the covariances do not fit into memory.
 
@@ -434,7 +434,11 @@ class ClassStatistics:
 
     @property
     def second_moments(self):
-        r"""Second-moment matrices :math:`\Psi_i = \Phi_i + \gamma_i \gamma_i^\top`."""
+        r"""Second-moment matrices :math:`\Psi_i = \Phi_i + \gamma_i \gamma_i^\top`.
+
+        For sample covariances :math:`\Phi_i`, which are unbiased, the mean of
+        :math:`x x^\top` over :math:`n_i` samples is :math:`\Psi_i - \Phi_i / n_i`.
+        """
         if self.means is None:
             return self._matrices
         if isinstance(self._matrices, StructuredCovariances):
@@ -1434,7 +1438,8 @@ def _check_addition(first, second):
         raise ValueError(
             "Statistics with second moments only cannot be added to statistics s with "
             "covariances. Convert s with ClassStatistics.from_second_moments("
-            "s.classes, s.counts, s.second_moments)."
+            "s.classes, s.counts, s.second_moments - s.covariances / "
+            "s.counts[:, None, None])."
         )
     if first.n_features != second.n_features:
         raise ValueError(

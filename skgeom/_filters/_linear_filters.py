@@ -36,8 +36,8 @@ from skgeom._statistics import (
 )
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
-from skgeom.utils._dask import check_not_dask
 from skgeom.utils.array_api import (
+    check_not_dask,
     float_dtypes,
     is_dask,
     like,

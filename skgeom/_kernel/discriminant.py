@@ -49,12 +49,13 @@ from skgeom._kernel._training_data import (
     distinct_rows,
     gamma_scale,
 )
-from skgeom.utils._dask import check_not_dask, empty_block
+from skgeom.utils._dask import empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     astype,
     block,
     check_library,
+    check_not_dask,
     float_dtype,
     float_dtypes,
     in_double,

@@ -22,8 +22,7 @@ from skgeom._kernel._nystroem import (
 )
 from skgeom._kernel._system import check_finite_kernel
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
-from skgeom.utils._dask import check_not_dask
-from skgeom.utils.array_api import check_library, precision
+from skgeom.utils.array_api import check_library, check_not_dask, precision
 from skgeom.utils.estimator import (
     BaseEstimator,
     estimator_method,

@@ -27,10 +27,11 @@ from skgeom._prototypes._training import (
     fit_sgd,
     warn_if_amplitudes_vary,
 )
-from skgeom.utils._dask import check_not_dask, naming_block, row_blocks
+from skgeom.utils._dask import naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     astype,
+    check_not_dask,
     float_dtypes,
     in_double,
     is_dask,

@@ -11,15 +11,6 @@ from sklearn.utils.validation import column_or_1d
 from skgeom.utils.array_api import is_dask, naming
 
 
-def check_not_dask(estimator, X, remedy):
-    """Raise TypeError for Dask data, instead of reading all data into memory."""
-    if is_dask(X):
-        raise TypeError(
-            f"{type(estimator).__name__} needs all of X in memory, but X is a Dask "
-            f"{type(X).__name__}. {remedy}, or pass X.compute() if it fits."
-        )
-
-
 def empty_block(X):
     """An array or data frame in memory like X, with zero rows, for validation."""
     if _is_array(X):

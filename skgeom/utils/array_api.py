@@ -439,3 +439,12 @@ def is_dask(data):
     """Whether data are a Dask array, data frame or series."""
     # Before version 2025.1, the data frames of Dask were in a separate package.
     return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def check_not_dask(estimator, X, remedy):
+    """Raise TypeError for Dask data, instead of reading all data into memory."""
+    if is_dask(X):
+        raise TypeError(
+            f"{type(estimator).__name__} needs all of X in memory, but X is a Dask "
+            f"{type(X).__name__}. {remedy}, or pass X.compute() if it fits."
+        )

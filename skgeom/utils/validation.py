@@ -19,13 +19,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples
 from sklearn.utils.validation import check_array as _check_array
 
-from skgeom.utils._dask import check_not_dask, empty_block
+from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import (
     adjoint,
     astype,
     by_numpy,
     check_holds_numbers,
     check_library,
+    check_not_dask,
     cholesky_factors,
     each,
     float_dtype,
