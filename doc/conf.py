@@ -6,6 +6,7 @@ the gallery that runs it in the reader's browser, by JupyterLite.
 
 import importlib.metadata
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -201,6 +202,5 @@ def setup(app):
 
 def without_links_to_scikit_learn(app, what, name, obj, options, lines):
     """Inherited docstrings link to labels of scikit-learn's own documentation."""
-    lines[:] = [
-        line.replace(":ref:`accuracy <accuracy_score>`", "accuracy") for line in lines
-    ]
+    links = r":ref:`([^`<]+) <(accuracy|r2)_score>`"
+    lines[:] = [re.sub(links, r"\1", line) for line in lines]
