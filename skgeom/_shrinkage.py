@@ -157,7 +157,8 @@ class HeldOutSamples:
         if is_at_chance:
             number, prior_weight = -1, 1.0
         joint = found[:, :, number] / prior_weight + log_priors
-        temperature = _calibrated_temperature(joint, labels, weights, len(self.y))
+        samples = labels, weights, groups
+        temperature = _calibrated_temperature(joint, *samples, len(self.y))
         temperature *= prior_weight
         if is_at_chance and not self._has_groups:
             in_classes = np.bincount(self.groups[np.unique(rows)]) > 1
@@ -181,32 +182,37 @@ def _scores(densities, log_priors, labels, weights):
     return scores[best, :, np.arange(len(best))].T, np.take(_PRIOR_WEIGHTS, best)
 
 
-def _calibrated_temperature(joint, labels, weights, n_samples):
+def _calibrated_temperature(joint, labels, weights, groups, n_samples):
     """The temperature of the posteriors of held-out samples.
 
     It has the smallest log-loss if labels are random with probability
     ``1 / (2 * n_samples)``, so the influence of a single sample is bounded. The
     temperature is raised until the expected error rate is at least
-    :func:`least_error_rate`. It is below 1 only if this decreases the sum of the log-
-    losses, with the given labels, by more than the largest loss of two samples with
-    random labels: posteriors of filters that overfit their samples, and of outliers,
-    would otherwise become more overconfident.
+    :func:`least_error_rate`. It is below 1 only if this decreases the log-loss of the
+    given labels by more than two standard errors, and the sum of the losses by more
+    than the largest loss of two samples with random labels: posteriors of filters that
+    overfit their samples, and of outliers, would otherwise become more overconfident.
     """
     n_classes, rows = joint.shape[1], np.arange(len(labels))
     random, losses, with_random, errors = 0.5 / n_samples, [], [], []
     for temperature in _TEMPERATURES:
         log_posteriors = log_softmax(joint / temperature, axis=1)
         own = log_posteriors[rows, labels]
-        losses.append(-weights @ own)
+        losses.append(-own)
         own = (1 - random) * np.exp(own) + random / n_classes
         with_random.append(-weights @ np.log(own))
         errors.append(weights @ (1 - np.exp(log_posteriors.max(axis=1))))
     best, one = np.argmin(np.round(with_random, 6)), np.argmin(abs(_TEMPERATURES - 1))
     if best > one:
         n_effective = min(n_samples / len(rows), 1) / np.square(weights).sum()
-        gains = n_effective * (losses[one] - np.array(losses[one : best + 1]))
-        enough = gains.max() > 2 * np.log(n_classes / random)
-        best = one + np.argmax(np.round(gains, 6)) if enough else one
+        gains = losses[one] - np.array(losses[one : best + 1])
+        best = np.argmax(np.round(gains @ weights, 6))
+        gain, error = (
+            weights @ gains[best],
+            standard_error(gains[best], weights, groups),
+        )
+        enough = 2 * np.log(n_classes / random) / n_effective
+        best = one + best if gain > max(enough, 2 * error) else one
     # Errors descend with the temperatures.
     is_uncertain = np.array(errors) >= least_error_rate(n_samples, n_classes)
     lowest = max(is_uncertain.sum() - 1, 0)
