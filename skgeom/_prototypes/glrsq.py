@@ -38,8 +38,8 @@ class MarginMixin:
     ----------
     temperature_ : float
         The temperature T. ``partial_fit`` does not select T by held-out samples: it
-        keeps the value of the last ``fit`` or, without ``fit``, uses the root mean
-        square distance of the samples from the nearest initial prototype of their
+        keeps the value of the last ``fit`` or, without ``fit``, uses half of the root
+        mean square distance of the samples from the nearest initial prototype of their
         class.
     """
 
@@ -57,9 +57,9 @@ class MarginMixin:
         elif not streams:
             learner = copy(self)  # stores the prototypes of each fold
             selected = select_temperature(training, learner._held_out_distances)
-            self.temperature_ = selected or (2 * variance) ** 0.5
+            self.temperature_ = selected or (variance / 2) ** 0.5
         elif np.isfinite(training.n_epochs):
-            self.temperature_ = (2 * variance) ** 0.5
+            self.temperature_ = (variance / 2) ** 0.5
 
     def _held_out_distances(self, rest, held_out):
         """Squared distances of held-out samples from prototypes fitted to the rest.
