@@ -9,6 +9,7 @@ from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import (
@@ -242,7 +243,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             of a step of a pipeline, such as ``gaussianclassifier__groups``, are also
             passed to ``cv``, which holds out whole groups. Use groups for dependent
             samples, such as several recordings of each subject. They are not passed to
-            a classifier without this argument.
+            a pipeline or to a classifier without this argument. If a different meta-
+            estimator raises an error, set
+            ``cv=list(StratifiedGroupKFold().split(X, y, groups))``.
 
         Returns
         -------
@@ -266,7 +269,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If no threshold meets ``target_error``.
         """
         self._check_parameters(sample_weight)
-        given = y
+        given = y, sample_weight
         # Labels and weights fit into memory, also if X does not.
         y, sample_weight = (
             values.compute() if is_dask(values) else values
@@ -284,8 +287,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             check_two_classes(np.unique(y), type(self).__name__)
         sample_weight = on_cpu(sample_weight)
         weights = check_sample_weight(sample_weight, y)
+        # Data frames need series of labels and weights.
+        fitted_to, sample_weight = given if is_dask(X) else (y, sample_weight)
         routed = self._route(sample_weight, fit_params)
-        fitted_to = given if is_dask(X) else y  # data frames need a series of labels
         self.estimator_ = clone(self.estimator).fit(
             X, fitted_to, **routed.estimator.fit
         )
@@ -349,7 +353,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             groups = {"groups": params["groups"]} if "groups" in params else {}
             accepted = signature(self.estimator.fit).parameters.values()
-            if not any(
+            if isinstance(self.estimator, Pipeline) or not any(
                 p.name == "groups" or p.kind == Parameter.VAR_KEYWORD for p in accepted
             ):
                 params.pop("groups", None)

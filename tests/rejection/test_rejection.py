@@ -77,6 +77,7 @@ def test_groups_are_held_out_together(blobs):
     for classifier, name, passed in [
         (GaussianNB(), "groups", {}),
         (GaussianClassifier(), "groups", {"groups": groups}),
+        (make_pipeline(GaussianNB()), "groups", {}),
         (make_pipeline(GaussianClassifier()), "gaussianclassifier__groups", None),
     ]:
         passed = {name: groups} if passed is None else passed
