@@ -22,7 +22,7 @@ from skgeom._kernel._nystroem import (
 )
 from skgeom._kernel._system import check_finite_kernel
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
-from skgeom.utils.array_api import check_library, check_not_dask, precision
+from skgeom.utils.array_api import check_library, check_not_dask
 from skgeom.utils.estimator import (
     BaseEstimator,
     estimator_method,
@@ -236,7 +236,9 @@ class LandmarkKernelPCA(
         matrix = kernel(landmarks.astype(np.float64))
         warn_if_nearly_diagonal(matrix, kernel)
         if not kernel.definite:
-            rounding = precision(matrix) * len(matrix) * check_finite_kernel(matrix)
+            # A callable kernel may be computed in single precision.
+            size = len(matrix) * check_finite_kernel(matrix)
+            rounding = np.finfo(np.float32).eps * size
             name = "The kernel matrix of the landmarks"
             check_definite(matrix, name, rounding, remedy="")
         features = LandmarkFeatures(

@@ -441,10 +441,11 @@ def is_dask(data):
     return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
-def check_not_dask(estimator, X, remedy):
+def check_not_dask(estimator, X, remedy, name=None):
     """Raise TypeError for Dask data, instead of reading all data into memory."""
     if is_dask(X):
+        name = name or type(estimator).__name__
         raise TypeError(
-            f"{type(estimator).__name__} needs all of X in memory, but X is a Dask "
-            f"{type(X).__name__}. {remedy}, or pass X.compute() if it fits."
+            f"{name} needs all of X in memory, but X is a Dask {type(X).__name__}. "
+            f"{remedy}, or pass X.compute() if it fits."
         )

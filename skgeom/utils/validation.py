@@ -595,8 +595,8 @@ def check_spd_samples(
         positive definite. The message names the argument or the matrix, and the
         smallest eigenvalue of a matrix that is not positive definite.
     """
-    check_not_dask(estimator, X, "Pass some of the matrices")
     name = name or type(estimator).__name__
+    check_not_dask(estimator, X, "Pass some of the matrices", name)
     is_hermitian = check_stack(X, name, hermitian)
     check_library(X, estimator, name)
     if namespace(X) is np:  # three arrays; the real embedding is four times as large
