@@ -179,12 +179,12 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     The temperature T is v times a power of the square root of 2, and minimizes the
     log-loss of the held-out samples. In this log-loss, labels are random with
     probability 1 / (2 N) for N distinct samples, so that a single wrong label has
-    little influence. T is smaller than v only if this decreases the sum of the losses
-    by more than the largest loss of two samples, because held-out samples from which
-    filters were learned seem too easy to classify. T is raised if necessary until two
-    errors in N samples, or half of the errors of random guesses, are expected:
-    posteriors of few samples that are all classified correctly would otherwise be
-    nearly certain.
+    little influence. T is smaller than v only if this decreases the log-loss by more
+    than two standard errors, and the sum of the losses by more than the largest loss of
+    two samples with random labels: filters that overfit also separate the held-out
+    samples, from which they were learned. T is raised if necessary until two errors in
+    N samples, or half of the errors of random guesses, are expected: posteriors of few
+    samples that are all classified correctly would otherwise be nearly certain.
 
     If held-out samples are not classified better than by chance, q is infinite and v is
     1. If in addition most of them equal samples of other classes, as for a single

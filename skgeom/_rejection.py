@@ -353,9 +353,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             groups = {"groups": params["groups"]} if "groups" in params else {}
             accepted = signature(self.estimator.fit).parameters.values()
-            if isinstance(self.estimator, Pipeline) or not any(
+            accepts_groups = any(
                 p.name == "groups" or p.kind == Parameter.VAR_KEYWORD for p in accepted
-            ):
+            )
+            # The fit of a pipeline accepts only parameters of its steps.
+            if isinstance(self.estimator, Pipeline) or not accepts_groups:
                 params.pop("groups", None)
             routed = Bunch(estimator=Bunch(fit=params), splitter=Bunch(split=groups))
         for name, values in routed.estimator.fit.items():

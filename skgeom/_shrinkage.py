@@ -207,12 +207,9 @@ def _calibrated_temperature(joint, labels, weights, groups, n_samples):
         n_effective = min(n_samples / len(rows), 1) / np.square(weights).sum()
         gains = losses[one] - np.array(losses[one : best + 1])
         best = np.argmax(np.round(gains @ weights, 6))
-        gain, error = (
-            weights @ gains[best],
-            standard_error(gains[best], weights, groups),
-        )
-        enough = 2 * np.log(n_classes / random) / n_effective
-        best = one + best if gain > max(enough, 2 * error) else one
+        error = standard_error(gains[best], weights, groups)
+        enough = 2 * max(np.log(n_classes / random) / n_effective, error)
+        best = one + best if weights @ gains[best] > enough else one
     # Errors descend with the temperatures.
     is_uncertain = np.array(errors) >= least_error_rate(n_samples, n_classes)
     lowest = max(is_uncertain.sum() - 1, 0)

@@ -211,14 +211,15 @@ def check_definite(
     matrix,
     name,
     rounding,
-    remedy=", or penalty='identity' with solver='eigen' or 'cholesky'",
+    remedy="Use a different kernel, or penalty='identity' with solver='eigen' or "
+    "'cholesky'",
 ):
     """Raise ValueError if a kernel matrix has a negative eigenvalue."""
     check_semidefinite(
         to_numpy(matrix).astype(np.float64, copy=False)[None],
         name,
         kind="kernel matrix of a positive semidefinite kernel",
-        remedy=f"Use a different kernel{remedy}",
+        remedy=remedy,
         rounding=rounding,
     )
 

@@ -782,7 +782,8 @@ class KernelDiscriminantAnalysis(
         def columns(X, kept):
             return kernel(X if kernel.precomputed else in_double(X), take(points, kept))
 
-        dtype = np.float32 if precision(matrix) > 1e-10 else np.float64
+        is_double = precision(matrix) == np.finfo(np.float64).eps
+        dtype = np.float64 if is_double else np.float32
         features = LandmarkFeatures(matrix, columns, dtype)
         system = LandmarkSystem(features, data, identity=self.penalty == "identity")
         return system, take(points, features.kept)

@@ -240,7 +240,7 @@ class LandmarkKernelPCA(
             size = len(matrix) * check_finite_kernel(matrix)
             rounding = np.finfo(np.float32).eps * size
             name = "The kernel matrix of the landmarks"
-            check_definite(matrix, name, rounding, remedy="")
+            check_definite(matrix, name, rounding, "Use a different kernel")
         features = LandmarkFeatures(
             matrix, lambda X, kept: kernel(X, landmarks[kept]), landmarks.dtype
         )

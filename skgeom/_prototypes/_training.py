@@ -781,9 +781,9 @@ def select_temperature(training, held_out_distances):
     """Select the temperature by held-out samples; None if no sample can be held out.
 
     The scores of the classes are those of :func:`nearest_scores`. Each fold contains
-    about a fifth of the samples. Folds are held out in turn until they
-    contain ``_FOR_TEMPERATURE`` samples together, so large data require only one fold.
-    With groups, all folds are held out, because one fold can contain few groups.
+    about a fifth of the samples. Folds are held out in turn until they contain
+    ``_FOR_TEMPERATURE`` samples together, so large data require only one fold. With
+    groups, all folds are held out, because one fold can contain few groups.
 
     Parameters
     ----------

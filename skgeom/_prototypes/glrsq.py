@@ -51,15 +51,15 @@ class MarginMixin:
         return scores / self.temperature_
 
     def _calibrate(self, training, streams=False):
-        variance = training.variance / self._n_copies
+        initial = (training.variance / self._n_copies / 2) ** 0.5
         if self.temperature != "auto":
             self.temperature_ = float(self.temperature)
         elif not streams:
             learner = copy(self)  # stores the prototypes of each fold
             selected = select_temperature(training, learner._held_out_distances)
-            self.temperature_ = selected or (variance / 2) ** 0.5
+            self.temperature_ = selected or initial
         elif np.isfinite(training.n_epochs):
-            self.temperature_ = (variance / 2) ** 0.5
+            self.temperature_ = initial
 
     def _held_out_distances(self, rest, held_out):
         """Squared distances of held-out samples from prototypes fitted to the rest.
