@@ -295,9 +295,11 @@ def _bracket(means, covariances, priors):
     """Bounds of the Bayes error, from the overlaps of the pairs of classes."""
     i, j = np.triu_indices(len(means), 1)
     distances, _ = DISTANCES["bhattacharyya"](means, covariances).pairs(i, j)
-    product = priors[i] * priors[j] * np.exp(-2 * distances)
+    # The root is not computed from the product, which underflows first.
+    root = np.sqrt(priors[i] * priors[j]) * np.exp(-distances)
+    product = root**2
     total = priors[i] + priors[j]
-    # Equals (total - root) / 2, without the cancellation in the difference.
+    # The smaller root of x^2 - total x + product, without cancellation.
     least = 2 * product / (total + np.sqrt(np.maximum(total**2 - 4 * product, 0)))
-    upper = min(np.sqrt(product).sum(), 1 - priors.max())
+    upper = min(root.sum(), 1 - priors.max())
     return float(2 / len(means) * least.sum()), float(upper)

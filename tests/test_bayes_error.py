@@ -67,6 +67,9 @@ def test_one_feature_is_exact(random_classes, n_classes):
     assert error.value == pytest.approx(expected, abs=1e-7)
     assert error.standard_error == 0
     assert error.lower <= error.value <= error.upper
+    far = bayes_error(statistics_of([[0.0], [60.0]], np.ones((2, 1, 1))))
+    assert far.value == pytest.approx(norm.sf(30), rel=1e-9)
+    assert far.lower <= far.value <= far.upper
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])

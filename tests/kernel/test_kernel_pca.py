@@ -71,6 +71,9 @@ def test_errors(digits):
     for kernel in ("sigmoid", "additive_chi2", lambda A, B: -A @ B.T):
         with pytest.raises(ValueError, match=r"negative eigenvalue.*different kernel"):
             LandmarkKernelPCA(2, kernel=kernel).fit(X / 16, y)
+    # Negative eigenvalues that are rounding errors of single precision.
+    kernel = lambda A, B: (np.float32(A) @ np.float32(B).T + 1) ** 3  # noqa: E731
+    LandmarkKernelPCA(2, kernel=kernel).fit(X[:20, 20:22] * 16 / 7)
     with pytest.warns(UserWarning, match="nearly diagonal"):
         LandmarkKernelPCA(2, gamma=1e4).fit(X, y)
 

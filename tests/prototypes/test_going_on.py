@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from comparisons import samples_of
 from numpy.testing import assert_allclose, assert_array_equal
+from pyriemann.geometry.distance import distance
 from sklearn.base import clone
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
@@ -27,6 +28,13 @@ def test_partial_fit_is_an_epoch(spd, estimator):
     part = clone(whole).partial_fit(*spd)
     assert_allclose(part.prototypes_, whole.prototypes_, rtol=1e-12)
     assert_allclose(part.loss_curve_, whole.loss_curve_)
+
+
+def test_temperature_of_partial_fit_without_fit(spd, first_samples):
+    X, y = spd
+    model = GLRSQ(init=first_samples, random_state=0).partial_fit(X, y)
+    squared = distance(X, first_samples[y], metric="riemann", squared=True)
+    assert_allclose(model.temperature_, np.sqrt(squared.mean()) / 2)
 
 
 def test_partial_fit_learns_for_life(spd, first_samples):
