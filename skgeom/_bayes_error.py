@@ -131,6 +131,10 @@ def bayes_error(
     the overlaps of all pairs, and at least 2 / c times this sum. It is also at most
     :math:`1 - \max_i \pi_i`.
 
+    The value and its standard error are too small if a class is so narrow, in many
+    dimensions, that no direction from the mean of a wider class meets it. In tests with
+    10 to 100 features, this was the case for errors below 1e-5.
+
     References
     ----------
     .. [1] A. Das and W. S. Geisler, "A method to integrate and classify normal
@@ -242,7 +246,8 @@ def _probabilities(i, means, factors, whiteners, priors, directions):
     b = (along * offsets).sum(axis=1)
     a = ((along**2).sum(axis=1) - 1) / 2
     # For equal covariances, g is linear: remove curvature that is a rounding error.
-    a[np.abs(a) < 100 * len(factors[i]) * np.finfo(float).eps] = 0
+    rounding = (np.abs(to_white) @ np.abs(factors[i])).max(axis=(1, 2))[:, None]
+    a[np.abs(a) < 100 * len(factors[i]) * np.finfo(float).eps * rounding] = 0
     return _probability_of_any(*_intervals(a, b, k, others < i), len(factors[i]))
 
 

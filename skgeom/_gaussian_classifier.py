@@ -202,8 +202,10 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
     coordinates in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps
-    the selected q, if it is finite, and the choice of :math:`\lambda = 1`, and uses the
-    closed form only if q is infinite or a covariance is singular with this q.
+    the selected q and the choice of :math:`\lambda = 1`. It uses the closed form only
+    if a covariance is singular with this q, or if q is infinite and the number of
+    samples has more than doubled. The closed form can shrink too much if the class
+    covariances differ strongly; compare it with ``regularization=0``.
 
     Features that are constant, or linear combinations of other features in all
     samples, contain no additional information about the class. If :math:`\sigma^2` is
@@ -386,7 +388,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         equals the result of :meth:`fit` with all samples. With ``"auto"``, the
         shrinkage differs from that result: :meth:`partial_fit` uses the
         ``prior_samples_`` that an earlier :meth:`fit` selected, or a closed form if
-        there is no selected value or if it is infinite. The ``prior_weight_`` and
+        there is no selected value, or if it is infinite and there are more than twice
+        as many samples as in :meth:`fit`. The ``prior_weight_`` and
         ``temperature_`` of an earlier :meth:`fit` are kept; without :meth:`fit`,
         posteriors are not calibrated.
 
@@ -440,9 +443,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 unique_labels(classes, known)  # raises if strings and numbers are mixed
                 known = union_of_classes(classes, known)
         self._store(statistics, known)
-        # An infinite number may have been selected because there were few samples. With
-        # the selected number, the covariance of a new class may be singular.
-        selected = None if self.prior_samples_ == np.inf else self.prior_samples_
+        selected = self.prior_samples_
+        # An infinite number may have been selected because there were few samples.
+        if selected == np.inf and statistics.counts.sum() > 2 * self._n_selected:
+            selected = None
+        # With the selected number, the covariance of a new class may be singular.
         for prior in dict.fromkeys([selected, None]):
             try:
                 return self._fit_gaussians(prior=prior)
@@ -453,6 +458,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _fit(self, statistics, held_out=None, argument="y"):
         check_two_classes(statistics.classes, type(self).__name__, argument)
         self._store(statistics, statistics.classes)
+        self._n_selected = statistics.counts.sum()
         self._reset_selection(held_out)
         return self._fit_gaussians(held_out)
 

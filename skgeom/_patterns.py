@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from skgeom.geometry._affine_invariant import log_spectra
 from skgeom.geometry._spd import check_pair
 from skgeom.utils.validation import (
     check_finite,
@@ -158,8 +157,8 @@ def spatial_filters(matrix, reference):
         if values.ndim != 2:
             raise ValueError(f"{name} must be one matrix, got shape {values.shape}.")
     check_pair(matrix, "matrix", reference, "reference")
-    cholesky(matrix, "matrix")
     inverse = np.linalg.inv(cholesky(reference, "reference"))
-    logarithms, vectors = log_spectra(matrix, inverse)
-    order = np.argsort(-np.abs(logarithms), kind="stable")
-    return vectors.T[order] @ inverse, np.exp(logarithms[order])
+    # Eigenvalues of a product of matrices would be less accurate.
+    vectors, roots, _ = np.linalg.svd(inverse @ cholesky(matrix, "matrix"))
+    order = np.argsort(-np.abs(np.log(roots)), kind="stable")
+    return vectors.T[order] @ inverse, roots[order] ** 2

@@ -1475,14 +1475,16 @@ def _check_addition(first, second):
 
 def _pooled(covariances, counts):
     """The mean of covariances with the weights counts - 1, and normalized weights."""
-    weights = (counts - 1.0) / max((counts - 1.0).sum(), 1)
+    degrees = np.maximum(counts - 1.0, 0)
+    weights = degrees / max(degrees.sum(), 1)
     xp = namespace(covariances)
     return xp.tensordot(like(weights, covariances), covariances, axes=1), weights
 
 
 def closed_form_shrinkage(covariances, counts):
     """The intensities of ``ClassStatistics.shrunk(None)``, (n_classes,)."""
-    degrees, (pooled, weights) = counts - 1.0, _pooled(covariances, counts)
+    degrees = np.maximum(counts - 1.0, 0)
+    pooled, weights = _pooled(covariances, counts)
     trace = float(namespace(pooled).linalg.trace(pooled)) or 1.0
     # Division by the trace avoids overflow and underflow.
     error = 1 + _square_norm(pooled / trace)

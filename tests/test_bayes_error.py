@@ -72,6 +72,12 @@ def test_one_feature_is_exact(random_classes, n_classes):
     assert far.lower <= far.value <= far.upper
 
 
+def test_equal_classes_with_correlated_features(make_spd):
+    for covariance in make_spd((6,), 3, condition=1e12):
+        error = bayes_error(statistics_of(np.ones((4, 3)), np.stack([covariance] * 4)))
+        assert error.value == pytest.approx(0.75)
+
+
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_two_features_by_quadrature(random_classes, n_classes):
     statistics = random_classes(n_classes, 2)

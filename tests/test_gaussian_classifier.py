@@ -282,7 +282,8 @@ def test_partial_fit_ends_a_pooling_that_few_samples_determined():
     )
     model = GaussianClassifier().fit(X[:60], y[:60])
     assert model.prior_samples_ == np.inf
-    assert model.partial_fit(X[60:5000], y[60:5000]).score(X[5000:], y[5000:]) > 0.75
+    assert (model.partial_fit(X[60:61], y[60:61]).shrinkage_ == 1).all()
+    assert model.partial_fit(X[61:5000], y[61:5000]).score(X[5000:], y[5000:]) > 0.75
 
 
 def test_partial_fit_keeps_the_selected_prior():

@@ -62,8 +62,10 @@ def test_spatial_filters_are_generalized_eigenvectors(make_spd):
     assert_allclose(filters @ X @ filters.T, np.diag(ratios), atol=1e-10)
     assert_allclose(np.sort(ratios), eigh(X, R, eigvals_only=True), rtol=1e-9)
     assert (np.diff(np.abs(np.log(ratios))) <= 1e-12).all()
-    squared = (np.log(ratios) ** 2).sum()
-    assert squared == pytest.approx(distance_affine_invariant(X, R) ** 2)
+    for first, second in (X, R), make_spd((2,), 5, condition=1e14):
+        squared = (np.log(spatial_filters(first, second)[1]) ** 2).sum()
+        expected = distance_affine_invariant(first, second, squared=True)
+        assert squared == pytest.approx(expected, rel=1e-9)
 
 
 def test_errors_of_spatial_filters(make_spd):

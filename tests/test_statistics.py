@@ -281,6 +281,16 @@ def test_shrunk_as_by_hand(counts, rng):
     np.testing.assert_array_equal(shrunk.counts, statistics.counts)
 
 
+def test_classes_of_less_than_one_sample_do_not_change_the_pooled_covariance(rng):
+    y = [0] * 10 + [1] * 10 + [2, 3, 4, 5]
+    X, weights = rng.normal(size=(24, 3)), [1] * 20 + [0.3] * 4
+    statistics = ClassStatistics.from_data(X, y, sample_weight=weights)
+    pooled = statistics.covariances[:2].mean(axis=0)
+    np.testing.assert_allclose(statistics.shrunk(1).covariances[5], pooled)
+    model = GaussianClassifier().fit_statistics(statistics)
+    assert model.shrinkage_.max() <= 1
+
+
 def test_shrunk_by_given_intensities(rng):
     y = np.repeat([0, 1], [30, 8])
     statistics = ClassStatistics.from_data(rng.normal(size=(38, 3)), y)

@@ -47,6 +47,13 @@ def test_filters_and_features_agree_with_arrays(sizes, model, rng):
     assert_allclose(*features, rtol=1e-10, atol=1e-10)
 
 
+def test_no_regularization(rng):
+    both = [statistics_of(c, np.eye(3, 24)) for c in structured(6, 4, 4, 1, rng)]
+    model = SQFA(2, regularization=0, tol=1e-10, random_state=0)
+    found, expected = (clone(model).fit_statistics(s) for s in both)
+    assert_allclose(found.components_, expected.components_, rtol=0, atol=1e-6)
+
+
 def test_structured_covariances_never_become_an_array(rng):
     means = np.zeros((3, 1040))
     statistics = statistics_of((means + 1, rng.normal(size=(3, 4, 1040))), means)

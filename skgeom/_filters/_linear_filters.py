@@ -34,6 +34,7 @@ from skgeom._statistics import (
     statistics_of_samples,
     with_noise,
 )
+from skgeom.objectives._pairwise import StructuredCovariances
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
 from skgeom.utils.array_api import (
@@ -565,11 +566,12 @@ def check_regular(statistics, covariances, total, n_components):
             f"The data vary in {rank} directions only, so n_components={n_components} "
             "filters need regularization > 0."
         )
+    is_structured = isinstance(covariances, StructuredCovariances)
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = on_cpu(covariances[k, ...])
-        variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
+        covariance = covariances[k] if is_structured else on_cpu(covariances[k, ...])
+        variances = np.linalg.eigvalsh(basis.T @ (covariance @ basis))
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)
         if class_rank < rank:
