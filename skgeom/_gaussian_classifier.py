@@ -159,8 +159,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     where :math:`S_k` is the maximum likelihood covariance of the class (divided by
     :math:`n_k`) and W is the pooled within-class covariance of n features. If the span
     of the samples has fewer dimensions than there are features, n is the number of
-    these dimensions. R has the weight of q n samples in addition to the :math:`n_k`
-    samples of the class. Equal samples count once in :math:`n_k`.
+    these dimensions. R has the weight of q n samples, and :math:`S_k` the weight of
+    :math:`n_k - 1` samples. Equal samples count once in :math:`n_k`.
 
     The intensity :math:`\lambda` is the closed-form intensity for correlation matrices
     [2]_. :meth:`fit` selects q from 0, 0.3, 1, 3, 10 and infinity; q is infinite for
@@ -170,30 +170,31 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     whose Brier score is within one standard error of the best score. A diagonal target,
     :math:`\lambda = 1`, is also tried, and selected if its score is better by more than
     one standard error. This is typical of signals and images whose classes vary in
-    different directions: W then has large variances where the class itself hardly
-    varies.
+    different directions: W then has a large variance in directions in which the class
+    has a small variance.
 
     The posteriors are the softmax of :math:`(\log p(x \mid k) + v \log \pi_k) / T`. The
-    weight v of the priors (``prior_weight_``) is 1, 4, 16 or 64, whichever leads to the
-    best Brier score with T = v; it is larger than 1 if the densities are overconfident.
+    weight v of the priors (``prior_weight_``) is the value of 1, 4, 16 and 64 with the
+    best Brier score for T = v. It is larger than 1 if the densities are overconfident.
     The temperature T is v times a power of the square root of 2, and minimizes the
     log-loss of the held-out samples. In this log-loss, labels are random with
     probability 1 / (2 N) for N distinct samples, so that a single wrong label has
     little influence. T is smaller than v only if this decreases the log-loss by more
     than two standard errors, and the sum of the losses by more than the largest loss of
     two samples with random labels: filters that overfit also separate the held-out
-    samples, from which they were learned. T is raised if necessary until two errors in
-    N samples, or half of the errors of random guesses, are expected: posteriors of few
-    samples that are all classified correctly would otherwise be nearly certain.
+    samples, from which they were learned. T is increased if the mean error probability
+    of the posteriors is below 2 / N (but at most to half of the error rate of random
+    guesses), because a few samples without errors do not prove that posteriors near 1
+    are correct.
 
     If held-out samples are not classified better than by chance, q is infinite and v is
     1. If in addition most of them equal samples of other classes, as for a single
-    category, T is 1. If there are more than 10,000 samples, the held-out samples are
-    taken from a subset of 10,000 samples, which depends on the values of X. With at
-    most 10,000 samples, the result does not depend on the units of the features or,
-    except for ties, on the order of the features. It never depends on the order of the
-    samples or on a common factor of all sample weights. The weights of a class must add
-    up to more than one.
+    categorical feature, T is 1. If there are more than 10,000 samples, the held-out
+    samples are taken from a subset of 10,000 samples, which depends on the values of X.
+    With at most 10,000 samples, the result does not depend on the units of the features
+    or, except for ties, on the order of the features. It never depends on the order of
+    the samples or on a common factor of all sample weights. The weights of a class must
+    add up to more than one.
 
     If samples are not independent, such as several recordings of one subject, pass
     ``groups`` to :meth:`fit`. Otherwise, the selected q is too small, and the

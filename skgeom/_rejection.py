@@ -381,7 +381,13 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 cv = int(min(np.clip(counts.min(), 5, 10), max(counts.max(), 2)))
             groups = routed.splitter.split.get("groups")
             if groups is not None and isinstance(cv, Integral):
-                cv = StratifiedGroupKFold(min(cv, len(np.unique(groups))))
+                n_groups = len(np.unique(groups))
+                if n_groups < 2:
+                    raise ValueError(
+                        "groups contains one group, so no group can be held out. Use "
+                        "at least two groups, or groups=None."
+                    )
+                cv = StratifiedGroupKFold(min(cv, n_groups))
             cv = check_cv(cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             results = Parallel(n_jobs=self.n_jobs)(

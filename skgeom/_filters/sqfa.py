@@ -43,6 +43,17 @@ from skgeom.utils.validation import (
 )
 
 
+def _constraints(distances):
+    """Constraints of the parameters, with the names of the distances."""
+    return {
+        **BaseFilters._parameter_constraints,
+        "distance": [StrOptions(distances.keys()), callable],
+        "squared": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "pair_weight": ["array-like", None],
+    }
+
+
 class SQFA(BaseFilters):
     r"""Supervised quadratic feature analysis.
 
@@ -241,13 +252,7 @@ class SQFA(BaseFilters):
     True
     """
 
-    _parameter_constraints = {
-        **BaseFilters._parameter_constraints,
-        "distance": [StrOptions({*DISTANCES, *SECOND_MOMENT_DISTANCES}), callable],
-        "squared": ["boolean"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "pair_weight": ["array-like", None],
-    }
+    _parameter_constraints = _constraints(DISTANCES)
     _distances = DISTANCES
     _distance_parameters = ("distance", "squared", "class_weight", "pair_weight")
 
@@ -335,10 +340,10 @@ class SQFA(BaseFilters):
             If the filters are linearly dependent, if all class distances are zero, if
             the covariance of the smallest class is singular and not shrunk, if
             held-out samples are not classified better than by chance, if the selected
-            ``regularization`` is the largest candidate and the next one is worse than
-            guesses, if one sample causes more than 99 % of the variance of all
-            features, or if one feature or a tenth of the features have more than 99 %
-            of it and ``regularization`` is "auto".
+            ``regularization`` is the largest candidate and the next smaller one has a
+            lower score than random guesses, if one sample causes more than 99 % of the
+            variance of all features, or if one feature or a tenth of the features have
+            more than 99 % of the variance and ``regularization`` is "auto".
         """
         data = self._training_data(X, y, sample_weight, groups)
         current_progress().start(data.space.X, data.y)
@@ -652,6 +657,7 @@ class SecondMomentSQFA(SQFA):
     True
     """
 
+    _parameter_constraints = _constraints(SECOND_MOMENT_DISTANCES)
     _distances = SECOND_MOMENT_DISTANCES
     _second_moments = True
 

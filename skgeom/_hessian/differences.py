@@ -140,10 +140,10 @@ def difference_model(function, X, name, curvature):
 
 def _not_smooth(name):
     return ValueError(
-        f"There is no Hessian of {name} by differences: its probabilities are not a "
-        "smooth function of X, as for trees, nearest neighbors, isotonic calibration, "
-        "logarithms of features near zero, and SVC with more than two classes, whose "
-        "decision values are votes. Use a smooth classifier such as "
+        f"The Hessian of {name} cannot be computed by differences: its probabilities "
+        "are not a smooth function of X, as for trees, nearest neighbors, isotonic "
+        "calibration, logarithms of features near zero, and SVC with more than two "
+        "classes, whose decision values are votes. Use a smooth classifier such as "
         "KernelDiscriminantAnalysis, use decision_function_shape='ovo' for SVC, "
         "calibrate with method='sigmoid', or use curvature='gauss-newton' for "
         "piecewise linear logits, such as those of a ReLU network."

@@ -253,7 +253,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             If all probabilities are zero or one up to rounding, so that a few samples
             determine the Hessian, if the classifier cannot be trained with
             ``class_weight``, if one feature or a tenth of the features have more than
-            99 % of the variance of all features, or if one sample causes it.
+            99 % of the variance of all features, or if one sample causes more than 99 %
+            of the variance.
         """
         X, codes = encoded_samples(self, X, y)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]

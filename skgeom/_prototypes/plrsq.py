@@ -74,19 +74,18 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         For all other metrics, cross-validation with five folds selects one of 10 values
         from 1e-4 to 0.1, by the mean log probability of held-out samples with equal
         class weights. The largest value within 1.5 standard errors of the best value is
-        selected, where the standard error is computed from paired differences. To save
-        more than half of the time, all folds use the mean of ``"tangent"`` that is
-        computed from all samples. The covariance of ``"mahalanobis"`` and the subspace
-        of ``n_components`` depend on labels, so each fold computes them without the
-        held-out samples.
+        selected, where the standard error is computed from paired differences. All
+        folds use the mean of ``"tangent"`` of all samples, which halves the time. The
+        covariance of ``"mahalanobis"`` and the subspace of ``n_components`` depend on
+        labels, so each fold computes them without the held-out samples.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
-        Class probabilities in predictions. The prototypes of a class have equal shares
-        of its probability. With ``"uniform"``, all classes have the same probability,
-        as in [1]_. None and ``"empirical"`` are the proportions of the classes in the
-        training samples. An array of shape (n_classes,) contains the probabilities in
-        the order of ``classes_``, and sums to one. ``priors`` does not affect training,
-        which uses the proportions of the classes, or equal probabilities with
-        ``class_weight="balanced"``.
+        Class probabilities in predictions. The probability of a class is divided
+        equally among its prototypes. With ``"uniform"``, all classes have the same
+        probability, as in [1]_. None and ``"empirical"`` are the proportions of the
+        classes in the training samples. An array of shape (n_classes,) contains the
+        probabilities in the order of ``classes_``, and sums to one. ``priors`` does not
+        affect training, which uses the proportions of the classes, or equal
+        probabilities with ``class_weight="balanced"``.
 
     Attributes
     ----------

@@ -84,6 +84,9 @@ def test_groups_are_held_out_together(blobs):
         model = RejectionClassifier(classifier, rejection_rate=0.2)
         given = clone(model).set_params(cv=splits).fit(X, y, **passed)
         assert model.fit(X, y, **{name: groups}).threshold_ == given.threshold_
+    model = RejectionClassifier(GaussianNB(), rejection_rate=0.2)
+    with pytest.raises(ValueError, match="groups contains one group"):
+        model.fit(X, y, groups=np.zeros(len(y)))
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.4])
