@@ -48,6 +48,7 @@ from skgeom.utils.validation import (
     check_sample_weight,
     check_two_classes,
     checked_labels,
+    known_labels,
     warn_user,
 )
 
@@ -234,9 +235,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, for the classifier and for the rejection rate.
-            Weights are not supported with ``target_error``, because its guarantee
-            counts samples.
+            Weights of the samples, for the classifier and for the rejection rate. For
+            the step of a pipeline, pass for example
+            ``gaussianclassifier__sample_weight``. Weights are not supported with
+            ``target_error``, because its guarantee counts samples.
         **fit_params : dict
             Additional arguments of the classifier's ``fit``. Arguments with one entry
             per sample are split into folds like the samples. ``groups``, or the groups
@@ -268,25 +270,30 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         UserWarning
             If no threshold meets ``target_error``.
         """
-        self._check_parameters(sample_weight)
+        weights = sample_weight
+        for name, values in fit_params.items():
+            if name.endswith("__sample_weight") and weights is None:
+                weights = values
+        self._check_parameters(weights)
         given = y, sample_weight
         # Labels and weights fit into memory, also if X does not.
-        y, sample_weight = (
+        y, sample_weight, weights = (
             values.compute() if is_dask(values) else values
-            for values in (y, sample_weight)
+            for values in (y, sample_weight, weights)
         )
+        y = known_labels(y)
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
             check_not_dask(self, X, "Set threshold, or freeze a fitted classifier")
         check_holds_numbers(y, "y")
-        check_holds_numbers(sample_weight, "sample_weight")
+        check_holds_numbers(weights, "sample_weight")
         labels, y = y, checked_labels(y, X)
         (X,) = indexable(X)
         # The samples for a frozen classifier may all be of one class.
         if not isinstance(self.estimator, FrozenEstimator):
             check_two_classes(np.unique(y), type(self).__name__)
         sample_weight = on_cpu(sample_weight)
-        weights = check_sample_weight(sample_weight, y)
+        weights = check_sample_weight(on_cpu(weights), y)
         # Data frames need series of labels and weights.
         fitted_to, sample_weight = given if is_dask(X) else (y, sample_weight)
         routed = self._route(sample_weight, fit_params)
@@ -322,10 +329,16 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return _threshold_of_error(
                 confidences, correct, self.target_error, self.confidence_level
             )
-        weights, guess = weights[tested], 1 / len(self.classes_)
-        if not weights.any():
+        if not weights[tested].any():
             raise ValueError("sample_weight is zero for all samples that cv tests.")
-        return _threshold_of_rate(confidences, weights, self.rejection_rate, guess)
+        rate, guess = self.rejection_rate, 1 / len(self.classes_)
+        threshold = _threshold_of_rate(confidences, weights[tested], rate, guess)
+        if isinstance(self.estimator, FrozenEstimator):
+            return threshold
+        # Confidences of training samples are usually larger than those of new samples.
+        # If they are smaller, those of the folds are not comparable.
+        own, _ = _confidences(self.estimator_, X, y)
+        return min(threshold, _threshold_of_rate(own, weights, rate, guess))
 
     def _check_parameters(self, sample_weight):
         rules = {
@@ -497,7 +510,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=fit)
-        return router.add(splitter=self.cv, method_mapping=split)
+        # A number of folds means StratifiedGroupKFold if groups are passed.
+        cv = StratifiedGroupKFold() if isinstance(self.cv, Integral | None) else self.cv
+        return router.add(splitter=cv, method_mapping=split)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -534,7 +549,9 @@ def _with_reject_label(classes, label):
     labels = classes.tolist()
     is_text = all(isinstance(known, str) for known in labels)
     if label is None:
-        if not is_text and not all(isinstance(known, Real) for known in labels):
+        is_number = classes.dtype.kind not in "mM"  # nanoseconds become integers
+        is_number &= all(isinstance(known, Real) for known in labels)
+        if not is_text and not is_number:
             raise ValueError(
                 f"The classes {labels} are neither all strings nor all numbers. Set "
                 "reject_label."

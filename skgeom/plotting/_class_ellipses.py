@@ -136,8 +136,8 @@ class ClassEllipsesDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            A fitted transformer or pipeline. The last step of a pipeline may be a
-            classifier, which is then omitted.
+            A fitted transformer or pipeline. A last step of a pipeline without
+            ``transform``, such as a classifier, is omitted.
         X : array-like of shape (n_samples, n_features), default=None
             The samples. None uses the attribute ``statistics_`` of the estimator, for
             example of :class:`~skgeom.SQFA`.

@@ -72,8 +72,8 @@ class FilterDisplay(Display):
             product must be the number of features. None draws square images.
         titles : "auto", None or array-like of str, default="auto"
             Titles of the filters. ``"auto"`` uses the output names of the transformer,
-            or "filter 0", "filter 1", ... if a name has more than 15 characters. None
-            draws no titles.
+            or "filter 0", "filter 1", ... for GMLVQ, or if a name has more than 15
+            characters. None draws no titles.
         axes : array-like of matplotlib Axes, default=None
             Axes to draw in, one per filter. None creates a new figure.
         **kwargs : dict
@@ -101,7 +101,7 @@ class FilterDisplay(Display):
         filters = _filters_of(estimator)
         shape = _checked_shape(shape, filters.shape[1])
         if isinstance(titles, str) and titles == "auto":
-            titles = _names_of(estimator)
+            titles = _names_of(estimator, len(filters))
         display = cls(filters.reshape(len(filters), *shape), titles)
         return display.plot(axes=axes, **kwargs)
 
@@ -229,11 +229,14 @@ def _filters_of(estimator):
     return np.asarray(estimator.scalings_)[:, :n_components].T
 
 
-def _names_of(estimator):
-    """Names of the outputs, or numbers if a name is too long to fit above an image."""
+def _names_of(estimator, n_filters):
+    """Names of the outputs, or numbers if a name is too long to fit above an image.
+
+    The outputs of GMLVQ are distances, not filter outputs.
+    """
     names = list(estimator.get_feature_names_out())
-    if max(map(len, names)) > 15:
-        names = [f"filter {k}" for k in range(len(names))]
+    if hasattr(estimator, "omega_") or max(map(len, names)) > 15:
+        names = [f"filter {k}" for k in range(n_filters)]
     return names
 
 

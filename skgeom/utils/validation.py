@@ -680,12 +680,18 @@ def check_stack(X, name, hermitian=False):
 
 
 def check_not_dict(values, name):
-    """Raise ValueError if ``values`` is a dict of class labels."""
-    if isinstance(values, Mapping):
+    """Raise ValueError if ``values`` is a dict or a series with labels of the rows."""
+    if isinstance(values, Mapping) or has_row_labels(values):
         raise ValueError(
             f"{name} must be a list of one value per class, in the order of classes_, "
-            f"not a dict. Use [{name}[label] for label in np.unique(y)]."
+            f"not a {'dict' if isinstance(values, Mapping) else 'labelled series'}. "
+            f"Use [{name}[label] for label in np.unique(y)]."
         )
+
+
+def has_row_labels(values):
+    """Whether the index of a pandas object is not 0, 1, 2, ..."""
+    return hasattr(values, "iloc") and list(values.index) != [*range(len(values))]
 
 
 def _where(mask):

@@ -1,6 +1,7 @@
 """Kernel discriminant analysis as an estimator: invariances, use, and bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
@@ -147,6 +148,7 @@ def test_regularization_zero(wine):
         ({"kernel": "gaussian"}, "kernel"),
         ({"priors": [0.5, 0.5]}, "priors must hold 3 positive"),
         ({"priors": [0.5, 0.6, -0.1]}, "priors must hold 3 positive .* sum to 1"),
+        ({"priors": pd.Series([0.2, 0.3, 0.5], [2, 0, 1])}, "not a labelled series"),
         ({"kernel": "poly", "degree": 400, "coef0": 1e9}, "NaN or infinite"),
         ({"kernel": "poly", "degree": 400, "coef0": 1e9, "solver": "nystroem"}, "NaN"),
     ],

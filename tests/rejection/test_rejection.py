@@ -85,6 +85,9 @@ def test_groups_are_held_out_together(blobs):
         given = clone(model).set_params(cv=splits).fit(X, y, **passed)
         assert model.fit(X, y, **{name: groups}).threshold_ == given.threshold_
     model = RejectionClassifier(GaussianNB(), rejection_rate=0.2)
+    given = clone(model).set_params(cv=splits).fit(X, y)
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert model.fit(X, y, groups=groups).threshold_ == given.threshold_
     with pytest.raises(ValueError, match="groups contains one group"):
         model.fit(X, y, groups=np.zeros(len(y)))
 
@@ -106,6 +109,21 @@ def test_weights_are_repetitions(rate, blobs, rng):
     repeated.fit(X[index], y[index])
     assert weighted.threshold_ == pytest.approx(repeated.threshold_, rel=1e-9)
     assert_array_equal(weighted.predict(X), repeated.predict(X))
+    pipeline = clone(weighted).set_params(estimator=make_pipeline(GaussianNB()))
+    pipeline.fit(X, y, gaussiannb__sample_weight=counts)
+    assert pipeline.threshold_ == weighted.threshold_
+
+
+def test_rate_if_classifiers_of_folds_are_more_confident(blobs):
+    class LessConfidentWithMoreSamples(GaussianNB):
+        def predict_proba(self, X):
+            power = 1 if self.class_count_.sum() < len(y) else 0.01
+            found = super().predict_proba(X) ** power
+            return found / found.sum(axis=1, keepdims=True)
+
+    X, y = blobs
+    model = RejectionClassifier(LessConfidentWithMoreSamples(), rejection_rate=0.2)
+    assert (model.fit(X, y).predict(X) == -1).mean() == pytest.approx(0.2, abs=0.01)
 
 
 def test_score_counts_rejected_samples_as_errors(blobs):
