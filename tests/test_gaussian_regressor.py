@@ -151,6 +151,18 @@ def test_levels_of_unequal_spacing():
     assert_allclose(model.predict(5.0 * np.array([range(6)] * 3).T), levels, rtol=0.1)
 
 
+def test_fewer_levels_if_the_covariance_rotates(rng):
+    y = rng.uniform(0, np.pi, 1300)
+    axes = np.column_stack([np.cos(y), np.sin(y), np.cos(2 * y)])
+    X = rng.normal(size=(1300, 1)) * axes + 0.2 * rng.normal(size=(1300, 3))
+    X = np.hstack([X, rng.normal(size=(1300, 7))])
+    of_20, model = (
+        m.fit(X[:300], y[:300]) for m in (GaussianRegressor(20), GaussianRegressor())
+    )
+    assert len(model.levels_) < 20
+    assert model.score(X[300:], y[300:]) > of_20.score(X[300:], y[300:]) + 0.1
+
+
 @pytest.mark.parametrize("target", ["outlier", "lognormal", "counts"])
 def test_targets_of_skewed_distributions(target):
     rng = np.random.default_rng(0)

@@ -101,7 +101,7 @@ _MAX_SELECTION = 500
 # gamma halves the width of the kernel. `bench_kernel_discriminant.py auto` compares the
 # accuracy with the accuracy of the best value of a grid.
 _REGULARIZATIONS = np.logspace(-8, 0, 25)
-_GAMMA_FACTORS = 4.0 ** np.arange(-3, 3)
+_GAMMA_FACTORS = 4.0 ** np.arange(-3, 5)
 
 
 class KernelDiscriminantAnalysis(
@@ -154,7 +154,7 @@ class KernelDiscriminantAnalysis(
         ``"scale"`` is one over the sum of the variances of the features (the square
         root of this value divided by ``n_features`` for "laplacian" and "chi2", whose
         exponents are proportional to the scale of X). ``"auto"`` selects ``"scale"``
-        times 1/64, 1/16, 1/4, 1, 4 or 16: the smallest value whose leave-one-out
+        times a power of 4 from 1/64 to 256: the smallest value whose leave-one-out
         log-loss is within one standard error or 1 % of the smallest one (see Notes).
         With ``regularization=0``, ``"auto"`` is ``"scale"``. None is the default of the
         kernel, which is 1 for "chi2" and ``1 / n_features`` for all other kernels.

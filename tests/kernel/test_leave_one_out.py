@@ -162,8 +162,9 @@ def test_end_of_the_range_warns():
     with pytest.warns(match=largest), pytest.warns(match=chance):
         KDA().fit(X, y)
     X, y = np.arange(400)[:, None] / 400, np.arange(400) // 20 % 2
-    with pytest.warns(UserWarning, match="largest of 6 cand.*StandardScaler"):
-        KDA(regularization=1e-5).fit(X, y)
+    assert KDA(regularization=1e-5).fit(X, y).score(X, y) == 1
+    with pytest.warns(UserWarning, match="largest of 8 cand.*StandardScaler"):
+        KDA(regularization=1e-5).fit(X, np.arange(400) // 4 % 2)
     KDA(gamma=0.1, regularization=1.0).fit(X, y)
 
 
@@ -252,9 +253,9 @@ def test_errors_of_all_candidates(wine):
     X, y = wine
     kda = KDA().fit(X, y)
     results = pd.DataFrame(kda.selection_results_)
-    assert len(results) == 6 * 25
+    assert len(results) == 8 * 25
     assert_allclose(np.diff(np.log(results["gamma"].unique())), np.log(4))
-    assert results["log_loss"].nunique() == 6
+    assert results["log_loss"].nunique() == 8
     results = results[results["gamma"].eq(kda.gamma_)]
     chosen = results["regularization"].eq(kda.regularization_)
     assert chosen.sum() == 1
