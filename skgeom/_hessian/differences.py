@@ -135,7 +135,9 @@ def difference_model(function, X, name, curvature):
         return models.Expansion(logits, vjp, weighted_hessian)
 
     n_floats = len(steps) * (logits.shape[1] + 1)
-    return models.LogitModel(expand, n_floats)
+    # The errors of the entries are independent, and about the square root of eps.
+    precision = np.sqrt(precision / len(steps))
+    return models.LogitModel(expand, n_floats, precision=float(precision))
 
 
 def _not_smooth(name):
@@ -143,10 +145,11 @@ def _not_smooth(name):
         f"The Hessian of {name} cannot be computed by differences: its probabilities "
         "are not a smooth function of X, as for trees, nearest neighbors, isotonic "
         "calibration, logarithms of features near zero, and SVC with more than two "
-        "classes, whose decision values are votes. Use a smooth classifier such as "
-        "KernelDiscriminantAnalysis, use decision_function_shape='ovo' for SVC, "
-        "calibrate with method='sigmoid', or use curvature='gauss-newton' for "
-        "piecewise linear logits, such as those of a ReLU network."
+        "classes, whose decision values are votes, or they are imprecise. Scale the "
+        "features, use a smooth classifier such as LogisticRegression, use "
+        "decision_function_shape='ovo' for SVC, calibrate with method='sigmoid', or "
+        "use curvature='gauss-newton' for piecewise linear logits, such as those of a "
+        "ReLU network."
     )
 
 

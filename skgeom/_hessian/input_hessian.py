@@ -180,11 +180,14 @@ class MeanCurvature(NamedTuple):
         Contribution of each sample to the trace of the Gauss-Newton matrix.
     saturated : bool
         Whether all probabilities are zero or one, up to rounding.
+    precision : float
+        Relative error of the Hessian, divided by the number of features.
     """
 
     matrix: np.ndarray
     traces: np.ndarray
     saturated: bool
+    precision: float
 
 
 def mean_curvature(estimator, X, y, weights, curvature, derivatives):
@@ -243,7 +246,7 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             f"The Hessian of {name} is not finite: its parameters or logits are NaN, "
             "infinite or too large. Scale the features, or regularize the classifier."
         )
-    return MeanCurvature((matrix + matrix.T) / 2, traces, saturated)
+    return MeanCurvature((matrix + matrix.T) / 2, traces, saturated, model.precision)
 
 
 def _check_own_probability(logits, codes, y, name):

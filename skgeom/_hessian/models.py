@@ -82,12 +82,15 @@ class LogitModel:
         The affine map from samples to inputs. It may modify its argument.
     matrix : ndarray of shape (n_inputs, n_features) or None
         Jacobian of the affine map; None for the identity.
+    precision : float
+        Relative error of the Hessian, divided by the number of features.
     """
 
     expand: Callable
     floats_per_sample: int | None = None
     inputs: Callable = np.copy
     matrix: np.ndarray | None = None
+    precision: float = np.finfo(np.float64).eps
 
     def after(self, transform, matrix):
         """The model that first applies an affine map with a given Jacobian."""
@@ -200,7 +203,7 @@ def kernel_discriminant(estimator):
         _dense(estimator.X_fit_),
         to_numpy(estimator.dual_coef_) @ means.T / estimator.temperature_,
         intercept / estimator.temperature_,
-        estimator.gamma_,
+        estimator.gamma_ or 1 / estimator.n_features_in_,
         0.0 if center is None else to_numpy(center),
     )
 
@@ -237,7 +240,8 @@ def _kernel_expansion(estimator, points, coefficients, intercept, gamma, center=
             products = gamma * X @ points.T + coef0
             value = products**degree
             first = degree * products ** (degree - 1)
-            second = degree * (degree - 1) * products ** max(degree - 2, 0)
+            power = degree - 2 if degree % 1 else max(degree - 2, 0)
+            second = degree * (degree - 1) * products**power
 
         def vjp(V):
             V = (V @ coefficients.T) * first[:, None]
@@ -367,10 +371,10 @@ def _jacobian(transformer):
         scale = np.sqrt(transformer.explained_variance_)
         scale = np.maximum(scale, np.finfo(scale.dtype).eps)  # as in `transform`
         return transformer.components_ / scale[:, None]
-    if kind is MinMaxScaler:
-        return None if transformer.clip else np.diag(transformer.scale_)
-    if kind not in TRANSFORMERS:
+    if kind not in TRANSFORMERS or getattr(transformer, "clip", False):
         return None
+    if kind is MinMaxScaler:
+        return np.diag(transformer.scale_)
     scale = 1.0 if transformer.scale_ is None else transformer.scale_
     return np.diag(np.ones(transformer.n_features_in_) / scale)
 
@@ -467,7 +471,8 @@ def function_model(function, n_classes):
     if isinstance(last, torch.nn.Sigmoid):
         _raise_probabilities(name)
     of_tensors, tensor = module_function(function)
-    return _differentiated(of_tensors, _vjp_of_torch, tensor, name, n_classes)
+    model = _differentiated(of_tensors, _vjp_of_torch, tensor, name, n_classes)
+    return replace(model, precision=torch.finfo(tensor(np.zeros(1)).dtype).eps)
 
 
 def _vjp_of_autograd(function, X):

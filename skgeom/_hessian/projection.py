@@ -272,7 +272,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             warn_if_unscaled(np.diag(self.covariance_), consequence, self)
         values, axes = _eigenvectors(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
-        _check_rank(values, self.n_covariance, "n_covariance", "covariance of X")
+        precision, name = np.finfo(np.float64).eps, "covariance of X"
+        _check_rank(values, precision, self.n_covariance, "n_covariance", name)
         self.estimator_ = self.hessian_ = self.separation_ = None
         self.hessian_eigenvalues_ = self.hessian_eigenvectors_ = traces = None
         self.components_ = axes[: self.n_covariance]
@@ -291,7 +292,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             self.hessian_, traces = mean.matrix, mean.traces
             values, axes = _eigenvectors(self.hessian_)
             self.hessian_eigenvalues_, self.hessian_eigenvectors_ = values, axes
-            _check_rank(values, self.n_hessian, "n_hessian", f"Hessian of {name}")
+            self._hessian_rank = _positive_rank(values, mean.precision)
+            name = f"Hessian of {name}"
+            _check_rank(values, mean.precision, self.n_hessian, "n_hessian", name)
             self.components_ = np.concatenate(
                 [self.components_, axes[: self.n_hessian]]
             )
@@ -376,8 +379,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     def _separation(self, X, codes):
         # Up to ten leading eigenvectors of each matrix, as in figure 1.
-        rank = min(_positive_rank(to_numpy(self.hessian_eigenvalues_)), 10)
         covariance_axes = to_numpy(self.covariance_eigenvectors_)[:10]
+        rank = min(self._hessian_rank, 10)
         hessian_axes = to_numpy(self.hessian_eigenvectors_)[:rank]
         return separation_grid(X, codes, covariance_axes, hessian_axes)
 
@@ -440,17 +443,17 @@ def _eigenvectors(matrix):
     return values[::-1].copy(), fix_signs(vectors.T[::-1])
 
 
-def _positive_rank(eigenvalues):
-    """Number of eigenvalues that exceed rounding errors."""
-    rounding = len(eigenvalues) * np.finfo(np.float64).eps * np.abs(eigenvalues).max()
-    return np.count_nonzero(eigenvalues > rounding)
+def _positive_rank(eigenvalues, precision):
+    """Number of eigenvalues that exceed the errors of the matrix."""
+    error = len(eigenvalues) * precision * np.abs(eigenvalues).max()
+    return np.count_nonzero(eigenvalues > error)
 
 
-def _check_rank(eigenvalues, n_components, parameter, name):
+def _check_rank(eigenvalues, precision, n_components, parameter, name):
     """Raise ValueError if there are fewer positive eigenvalues than components."""
-    rank, remedy = _positive_rank(eigenvalues), ""
+    rank, remedy = _positive_rank(eigenvalues, precision), ""
     if n_components > rank:
-        if _positive_rank(-eigenvalues):
+        if _positive_rank(-eigenvalues, precision):
             remedy = " Or use curvature='gauss-newton': no eigenvalue is then negative."
         raise ValueError(
             f"{parameter}={n_components} exceeds the number of positive eigenvalues of "

@@ -23,7 +23,11 @@ from skgeom import CovarianceHessianProjection as CHP
         (CHP(n_covariance=4, n_hessian=3), "= 7 must be .* at most n_features=5"),
         (CHP(LinearSVC()), "LinearSVC has no .* CalibratedCl"),
         (CHP(LogisticRegression(), n_hessian=2), r"Regression, 1\. .* n_hessian\.$"),
-        (CHP(DecisionTreeClassifier()), "no Hessian of DecisionTreeClassifier by diff"),
+        (
+            CHP(LogisticRegression(), n_hessian=2, derivatives="differences"),
+            "exceeds the number of positive eigenvalues .*, 1.",
+        ),
+        (CHP(DecisionTreeClassifier()), "Hessian of DecisionTreeClassifier cannot be"),
         (
             CHP(make_pipeline(StandardScaler(), DummyClassifier())),
             r"Pipeline\(StandardScaler, DummyClassifier\) is zero.*regularize it more",

@@ -235,6 +235,11 @@ def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
     H = input_hessian(model, X, y, curvature=curvature)
     expected = input_hessian(Module(), X, y, curvature=curvature)
     assert_close(H, expected, 1e-9)
+    of_gamma = [
+        input_hessian(KDA(kernel=kernel, gamma=gamma).fit(X, y), X, y)
+        for gamma in (None, 1 / X.shape[1])
+    ]
+    assert_close(*of_gamma)
 
 
 # Functions.

@@ -15,7 +15,12 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 
 from skgeom import KernelDiscriminantAnalysis, input_hessian
@@ -52,6 +57,9 @@ def test_function_that_raises(rng):
 
 # What there is no formula for.
 
+clipping = MaxAbsScaler()
+clipping.clip = True  # a parameter since scikit-learn 1.9
+
 
 @pytest.mark.parametrize(
     "classifier",
@@ -59,6 +67,7 @@ def test_function_that_raises(rng):
         RandomForestClassifier(3, random_state=0),
         make_pipeline(PolynomialFeatures(), LogisticRegression(C=1e-3)),
         make_pipeline(MinMaxScaler(clip=True), LogisticRegression()),
+        make_pipeline(clipping, LogisticRegression()),
         CalibratedClassifierCV(SVC(), ensemble=False),  # gamma="scale"
         KernelDiscriminantAnalysis(kernel="laplacian"),
     ],
