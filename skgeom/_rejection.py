@@ -136,7 +136,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     fraction that is nearest to ``rejection_rate``, or the smaller one of two equally
     near fractions. Samples of the largest confidence are never rejected. If the nearest
     fraction is zero, the threshold is half-way between the smallest confidence and
-    ``1 / n_classes``, the confidence of a random guess.
+    ``1 / n_classes``, the confidence of a random guess. If the threshold would reject
+    a larger fraction of the training samples, because the classifiers of the folds are
+    more confident than the final classifier, it is selected on the training samples.
 
     With ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which
     accept fixed numbers of the n samples. A threshold passes the test if the upper
@@ -336,9 +338,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if isinstance(self.estimator, FrozenEstimator):
             return threshold
         # Confidences of training samples are usually larger than those of new samples.
-        # If they are smaller, those of the folds are not comparable.
+        # If they are smaller, the classifiers of the folds are too confident.
         own, _ = _confidences(self.estimator_, X, y)
-        return min(threshold, _threshold_of_rate(own, weights, rate, guess))
+        if weights[own < threshold].sum() > rate * weights.sum():
+            threshold = min(threshold, _threshold_of_rate(own, weights, rate, guess))
+        return threshold
 
     def _check_parameters(self, sample_weight):
         rules = {
