@@ -1,8 +1,6 @@
 """Class statistics against numpy, scikit-learn and pyriemann."""
 
 import json
-import operator
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -248,25 +246,18 @@ def test_bad_weights(data):
 
 
 def plain_shrinkage(X, y):
-    """The estimate of the docstring, class by class."""
+    """The estimate of the docstring."""
     classes, counts = np.unique(y, return_counts=True)
-    own = [
-        np.cov(X[y == k].T) if n > 1 else 0
-        for k, n in zip(classes, counts, strict=True)
-    ]
-    total = sum(n - 1 for n in counts)
-    pooled = sum((n - 1) * S for n, S in zip(counts, own, strict=True)) / total
+    sums = [np.cov(X[y == k].T, bias=True) for k in classes] * counts[:, None, None]
+    free = counts - 1
+    own, total = sums / np.maximum(free, 1)[:, None, None], free.sum()
+    pooled = sums.sum(axis=0) / total
     error = np.trace(pooled @ pooled) + np.trace(pooled) ** 2
-    between = sum(
-        (n - 1) * np.sum((S - pooled) ** 2) for n, S in zip(counts, own, strict=True)
-    )
-    divisor = total - sum((n - 1) ** 2 for n in counts) / total
+    between = free @ np.square(own - pooled).sum(axis=(1, 2))
+    divisor = total - free @ free / total
     scatter = (between - (len(counts) - 1) * error) / divisor
     q = min(error / scatter, total) if scatter > 0 else total
-    return [
-        ((n - 1) * S + q * pooled) / (n - 1 + q)
-        for n, S in zip(counts, own, strict=True)
-    ]
+    return (sums + q * pooled) / (free + q)[:, None, None]
 
 
 @pytest.mark.parametrize("counts", [[50, 50], [400, 20, 3], [30, 1, 2, 10]])
@@ -502,13 +493,10 @@ def test_statistics_of_no_samples(data):
 def exact_covariance(X):
     """By arithmetic of integers; the numbers of X are multiples of 2^-30."""
     n, unit = len(X), 2**30
-    columns = [list(map(int, column)) for column in (X.astype(float).T * unit).tolist()]
-    products = [
-        [n * sum(map(operator.mul, a, b)) - sum(a) * sum(b) for b in columns]
-        for a in columns
-    ]
-    divisor = n * (n - 1) * unit**2
-    return np.array([[float(Fraction(p, divisor)) for p in row] for row in products])
+    integers = (X.astype(float) * unit).astype(np.int64).astype(object)
+    sums, divisor = integers.sum(axis=0), n * (n - 1) * unit**2
+    products = n * integers.T @ integers - np.outer(sums, sums)
+    return (products / divisor).astype(float)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
