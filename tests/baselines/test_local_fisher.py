@@ -18,24 +18,17 @@ def wine():
 
 def literal_scatters(X, y, n_neighbors):
     """The matrices within and between, as sums over all pairs of samples."""
-    n = len(X)
-    offsets = X[:, None] - X
-    distances = np.linalg.norm(offsets, axis=2)
-    scale = np.empty(n)
-    for i in range(n):
-        of_class = np.sort(distances[i, y == y[i]])
-        scale[i] = of_class[min(n_neighbors, len(of_class) - 1)]
-    of_within, of_between = np.zeros((n, n)), np.full((n, n), 1 / n)
-    for i in range(n):
-        for j in range(n):
-            if y[i] == y[j]:
-                count = np.sum(y == y[i])
-                affinity = np.exp(-(distances[i, j] ** 2) / (scale[i] * scale[j]))
-                of_within[i, j] = affinity / count
-                of_between[i, j] = affinity * (1 / n - 1 / count)
-    outer = offsets[..., :, None] * offsets[..., None, :]
-    weighted = [w[..., None, None] * outer for w in (of_within, of_between)]
-    return [matrices.sum(axis=(0, 1)) / 2 for matrices in weighted]
+    n, offsets, same = len(X), X[:, None] - X, y[:, None] == y
+    distances, counts = np.linalg.norm(offsets, axis=2), same.sum(axis=1)
+    of_class = np.sort(np.where(same, distances, np.inf), axis=1)
+    scale = of_class[np.arange(n), np.minimum(n_neighbors, counts - 1)]
+    affinity = np.exp(-(distances**2) / np.outer(scale, scale))
+    of_within = np.where(same, affinity / counts, 0)
+    of_between = np.where(same, affinity * (1 / n - 1 / counts), 1 / n)
+    return [
+        np.einsum("ij,ijk,ijl->kl", weights, offsets, offsets) / 2
+        for weights in (of_within, of_between)
+    ]
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 7, 1000])
