@@ -19,17 +19,10 @@ SOLVERS = ["eigen", "cholesky", "nystroem"]
 
 
 def scatter_matrices(K, y):
-    """S_t and S_w of equation 12, from centring matrices, as they are written."""
-
-    def centring(n):
-        return np.eye(n) - np.ones((n, n)) / n
-
-    total = K.T @ centring(len(K)) @ K
-    within = sum(
-        K[y == label].T @ centring((y == label).sum()) @ K[y == label]
-        for label in np.unique(y)
-    )
-    return total, within
+    """S_t and S_w of equation 12."""
+    total = len(K) * np.cov(K.T, bias=True)
+    of_classes = [K[y == label].T for label in np.unique(y)]
+    return total, sum(k.shape[1] * np.cov(k, bias=True) for k in of_classes)
 
 
 def with_lambda(penalty_factor, X, y, **parameters):
