@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
 from skgeom import GaussianRegressor
@@ -28,8 +29,7 @@ def test_posterior_is_that_of_bayes_rule(fitted):
             for mean, covariance in interpolated(fitted)
         ]
     )
-    expected = np.exp(log_posterior)
-    expected /= expected.sum(axis=1, keepdims=True)
+    expected = softmax(log_posterior, axis=1)
     found = fitted.predict_density(X)
     assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
     assert_allclose(fitted.predict(X), expected @ fitted.grid_)

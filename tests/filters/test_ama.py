@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
-from scipy.special import logsumexp
+from scipy.special import log_softmax
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
@@ -33,8 +33,7 @@ def log_posterior(ama, X, y, noise):
         covariance = np.cov(Z.T) + noise * np.eye(Z.shape[1])
         gaussian = multivariate_normal(Z.mean(axis=0), covariance)
         columns.append(gaussian.logpdf(features) + np.log(prior))
-    joint = np.stack(columns, axis=1)
-    posteriors = joint - logsumexp(joint, axis=1, keepdims=True)
+    posteriors = log_softmax(np.stack(columns, axis=1), axis=1)
     return posteriors[np.arange(len(y)), np.searchsorted(ama.classes_, y)].mean()
 
 

@@ -65,21 +65,22 @@ def with_zero(logits):
 
 def by_autograd(logits, X, y, weights, curvature):
     """Weighted mean over the samples, each differentiated on its own."""
-    labels = np.unique(y)
 
     def loss(x, code):
         z = with_zero(logits(x))
         return anp.log(anp.sum(anp.exp(z - anp.max(z)))) + anp.max(z) - z[code]
 
-    total = 0
-    for x, code, weight in zip(X, np.searchsorted(labels, y), weights, strict=True):
+    def of_sample(x, code):
         if curvature == "hessian":
-            total += weight * hessian(loss)(x, code)
-        else:
-            z, J = with_zero(logits(x)), jacobian(lambda x: with_zero(logits(x)))(x)
-            p = softmax(z)
-            total += weight * J.T @ (np.diag(p) - np.outer(p, p)) @ J
-    return total / np.sum(weights)
+            return hessian(loss)(x, code)
+        p, J = (
+            softmax(with_zero(logits(x))),
+            jacobian(lambda x: with_zero(logits(x)))(x),
+        )
+        return J.T @ (np.diag(p) - np.outer(p, p)) @ J
+
+    codes = np.unique(y, return_inverse=True)[1]
+    return np.average([*map(of_sample, X, codes)], axis=0, weights=weights)
 
 
 # Networks.
@@ -115,14 +116,10 @@ def test_saturated_network(data, rng, activation, labels, gain, curvature):
         curvatures = hessian(lambda x: with_zero(network_logits(model, x)))(x)
         # diag p - p p^T is the sum of p_j p_k (e_j - e_k) (e_j - e_k)^T over the pairs.
         log_p = log_softmax(z)
-        expected = np.zeros((6, 6))
-        for j in range(len(z)):
-            for k in range(j):
-                gap = J[j] - J[k]
-                expected += np.exp(log_p[j] + log_p[k]) * np.outer(gap, gap)
+        of_pairs, gaps = np.exp(log_p[:, None] + log_p), J[:, None] - J
+        expected = np.einsum("jk,jka,jkb->ab", of_pairs, gaps, gaps) / 2
         if curvature == "hessian":
-            for k in set(range(len(z))) - {code}:
-                expected += np.exp(log_p[k]) * (curvatures[k] - curvatures[code])
+            expected += np.tensordot(np.exp(log_p), curvatures - curvatures[code], 1)
         assert np.isfinite(expected).all()
         options = {"curvature": curvature, "derivatives": "analytic"}
         actual = input_hessian(model, x[None], np.array([code]), **options)
