@@ -69,18 +69,6 @@ def test_balanced_is_the_weight_that_makes_classes_equal(unequal, estimator):
     assert_allclose(weighted, repeated.transform(X), rtol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:The predictions of held-out")
-@pytest.mark.parametrize("estimator", FAMILY, ids=repr)
-def test_a_heavier_class_is_predicted_more_often(overlapping, estimator):
-    X, y, X_test, _ = overlapping
-    X, X_test = samples_of(estimator, X), samples_of(estimator, X_test)
-    shares = []
-    for weight in (0.01, 1.0, 100.0):
-        model = clone(estimator).set_params(class_weight={0: weight, 1: 1.0})
-        shares.append(np.mean(model.fit(X, y).predict(X_test) == 0))
-    assert shares[0] < shares[1] < shares[2]
-
-
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_priors_act_on_decisions_by_bayes_rule(unequal, class_weight):
     X, y = unequal
