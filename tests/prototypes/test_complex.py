@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from pyriemann.classification import MDM
 from pyriemann.geometry.distance import distance_riemann
+from pyriemann.geometry.geodesic import geodesic
 from pyriemann.geometry.mean import gmean, mean_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from scipy.linalg import eigh
@@ -86,6 +87,9 @@ def test_recentered_complex_matrices(phases, metric):
         root = invsqrtm(model.means_[d])
         assert_allclose(Z[domain == d], root @ X[domain == d] @ root, atol=1e-10)
     assert np.iscomplexobj(model.partial_fit(X[:3]).means_[None])
+    online = Recentering(metric=metric).partial_fit(X[:1]).partial_fit(X[1:2])
+    mean = geodesic(X[0], X[1], 0.5, metric=metric)
+    assert_allclose(online.means_[None], mean, atol=1e-12)
 
 
 def test_transfer_of_complex_matrices(phases):

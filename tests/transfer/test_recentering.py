@@ -125,15 +125,6 @@ def test_a_new_domain_starts_from_the_reference(people):
         assert model.counts_["cy"] == count
 
 
-def test_running_mean_of_complex_matrices(rng):
-    signals = rng.normal(size=(3, 4, 40)) + 1j * rng.normal(size=(3, 4, 40))
-    signals[:, 1] += 1j * signals[:, 0]
-    X = signals @ signals.conj().mT / 40
-    first = Recentering().partial_fit(X[:1]).partial_fit(X[1:2])
-    (mean,) = first.means_.values()
-    assert_allclose(mean, geodesic_riemann(X[0], X[1], 0.5), atol=1e-12)
-
-
 @pytest.mark.filterwarnings("ignore:Convergence not reached")
 def test_window_forgets(people):
     X, _, _ = people
