@@ -352,7 +352,7 @@ def _mean_of_domain(label, matrices, metric):
     """The mean of the matrices of a domain; ValueError if there is only one."""
     if len(matrices) == 1:
         raise ValueError(
-            f"{'X' if label is None else f'The domain {label!r}'} contains only one sample, "
+            f"{'X' if label is None else f'The domain {label!r}'} has one sample, "
             "and re-centering maps a single matrix to the identity. Pass several "
             "matrices of each domain, or add one matrix at a time by partial_fit "
             "(partial_adapt of TransferDiscriminantAnalysis)."

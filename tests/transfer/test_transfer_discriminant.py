@@ -158,7 +158,7 @@ def test_domains_of_one_matrix(moved):
     with pytest.raises(ValueError, match="the matrices of each domain in X are"):
         TransferDiscriminantAnalysis().fit(0 * X + np.eye(X.shape[1]), y)
     model, X, _ = fitted(moved)
-    with pytest.raises(ValueError, match=r"X contains only one sample.*partial_adapt"):
+    with pytest.raises(ValueError, match=r"X has one sample.*partial_adapt"):
         model.adapt(X[:1])
     model.partial_adapt(X[:1], ["new"])
     assert model.predict(X[:1], domain=["new"])[0] in model.classes_
