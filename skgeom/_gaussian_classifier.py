@@ -203,10 +203,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
     coordinates in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps
-    the selected q and the choice of :math:`\lambda = 1`. It uses the closed form only
-    if a covariance is singular with this q, or if q is infinite and the number of
-    samples has more than doubled. The closed form can shrink too much if the class
-    covariances differ strongly; compare it with ``regularization=0``.
+    the selected q and the choice of :math:`\lambda = 1`; see there for exceptions. The
+    closed form can shrink too much if the class covariances differ strongly, and too
+    little if the features are skewed or have heavy tails.
 
     Features that are constant, or linear combinations of other features in all
     samples, contain no additional information about the class. If :math:`\sigma^2` is
@@ -389,10 +388,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         equals the result of :meth:`fit` with all samples. With ``"auto"``, the
         shrinkage differs from that result: :meth:`partial_fit` uses the
         ``prior_samples_`` that an earlier :meth:`fit` selected, or a closed form if
-        there is no selected value, or if it is infinite and there are more than twice
-        as many samples as in :meth:`fit`. The ``prior_weight_`` and
-        ``temperature_`` of an earlier :meth:`fit` are kept; without :meth:`fit`,
-        posteriors are not calibrated.
+        there is no selected value. The closed form also replaces an infinite value that
+        was selected with less than three samples per class and feature, if the number
+        of samples has more than doubled. The ``prior_weight_`` and ``temperature_`` of
+        an earlier :meth:`fit` are kept; without :meth:`fit`, posteriors are not
+        calibrated. Call :meth:`fit` with all samples for a new selection.
 
         Parameters
         ----------
@@ -445,8 +445,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 known = union_of_classes(classes, known)
         self._store(statistics, known)
         selected = self.prior_samples_
-        # An infinite number may have been selected because there were few samples.
-        if selected == np.inf and statistics.counts.sum() > 2 * self._n_selected:
+        if selected == np.inf and statistics.counts.sum() > self._n_samples_pooled:
             selected = None
         # With the selected number, the covariance of a new class may be singular.
         for prior in dict.fromkeys([selected, None]):
@@ -459,7 +458,11 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _fit(self, statistics, held_out=None, argument="y"):
         check_two_classes(statistics.classes, type(self).__name__, argument)
         self._store(statistics, statistics.classes)
-        self._n_selected = statistics.counts.sum()
+        # With few samples, an infinite number can be selected although the covariances
+        # differ. More samples than this number end it.
+        n_samples, n_classes = statistics.counts.sum(), len(statistics.classes)
+        is_small = n_samples < 3 * n_classes * statistics.n_features
+        self._n_samples_pooled = 2 * n_samples if is_small else np.inf
         self._reset_selection(held_out)
         return self._fit_gaussians(held_out)
 

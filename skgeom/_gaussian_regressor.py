@@ -68,9 +68,9 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         values, these values are the levels. Otherwise the levels are the mean targets
         of ``n_levels`` bins with about equal numbers of samples. If the bins would have
         fewer samples than features, fewer bins are used, but at least two. ``"auto"``
-        is 20, or the value of 8, 4 and 2 that decreases the squared error of held-out
-        targets by more than one standard error. It is 20 if ``prior_samples`` is a
-        number.
+        starts with 20, and changes to 8, 4 or 2 if this decreases the squared error of
+        held-out targets by more than one standard error. It is 20 if ``prior_samples``
+        is a number.
     n_points : int, default=400
         Number of quantiles of the training targets, including the smallest and the
         largest target, that form the grid on which the posterior is evaluated.
@@ -517,7 +517,7 @@ def _folds_of_groups(X, y, weights, groups):
     """
     sums = np.bincount(groups, weights)
     positions = (X / np.where(X.any(axis=0), np.abs(X).max(axis=0), 1)).sum(axis=1)
-    scaled = y / (np.abs(y).max() or 1)
+    scaled = (y - y.min()) / (np.ptp(y) or 1)
     means = [np.bincount(groups, weights * v) / sums for v in (positions, scaled)]
     if len(sums) == 1:
         raise ValueError(

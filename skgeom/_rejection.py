@@ -238,7 +238,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Class labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, for the classifier and for the rejection rate. For
-            the step of a pipeline, pass for example
+            the last step of a pipeline, pass for example
             ``gaussianclassifier__sample_weight``. Weights are not supported with
             ``target_error``, because its guarantee counts samples.
         **fit_params : dict
@@ -273,9 +273,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If no threshold meets ``target_error``.
         """
         weights = sample_weight
-        for name, values in fit_params.items():
-            if name.endswith("__sample_weight") and weights is None:
-                weights = values
+        if weights is None and isinstance(self.estimator, Pipeline):
+            name, _ = self.estimator.steps[-1]
+            weights = fit_params.get(f"{name}__sample_weight")
         self._check_parameters(weights)
         given = y, sample_weight
         # Labels and weights fit into memory, also if X does not.
@@ -341,7 +341,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # If they are smaller, the classifiers of the folds are too confident.
         own, _ = _confidences(self.estimator_, X, y)
         if weights[own < threshold].sum() > rate * weights.sum():
-            threshold = min(threshold, _threshold_of_rate(own, weights, rate, guess))
+            threshold = _threshold_of_rate(own, weights, rate, guess)
         return threshold
 
     def _check_parameters(self, sample_weight):

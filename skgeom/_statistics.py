@@ -1476,7 +1476,7 @@ def _check_addition(first, second):
 def _pooled(covariances, counts):
     """The mean of covariances with the weights counts - 1, and normalized weights."""
     degrees = np.maximum(counts - 1.0, 0)
-    weights = degrees / max(degrees.sum(), 1)
+    weights = degrees / (degrees.sum() or 1)
     xp = namespace(covariances)
     return xp.tensordot(like(weights, covariances), covariances, axes=1), weights
 

@@ -205,3 +205,5 @@ def test_groups_are_held_out_together():
         low, high = model.predict_interval(X[~known], 0.9)
         covered.append(np.mean((low <= y[~known]) & (y[~known] <= high)))
     assert 0.85 < np.mean(covered) < 0.95  # without groups: 0.75
+    scaled = GaussianRegressor().fit(X[known], 1e-9 * y[known], groups=groups[known])
+    assert_allclose(1e9 * scaled.predict(X), model.predict(X), rtol=1e-6, atol=1e-6)

@@ -11,7 +11,14 @@ from numpy.testing import assert_allclose
 from pyriemann.geometry.covariance import covariances as pyriemann_covariances
 from threadpoolctl import threadpool_limits
 
-from skgeom import RSLVQ, SQFA, ClassStatistics, GaussianClassifier, _statistics
+from skgeom import (
+    RSLVQ,
+    SQFA,
+    ClassStatistics,
+    GaussianClassifier,
+    RejectionClassifier,
+    _statistics,
+)
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -416,6 +423,8 @@ def test_labels_of_pandas_and_pyarrow_stay_exact(rng):
                 assert same.classes.tolist() == expected.classes.tolist()
             model = GaussianClassifier().fit(X, labels)
             assert model.classes_.tolist() == sorted(set(y))
+    model = RejectionClassifier(GaussianClassifier()).fit(X, pa.array(text))
+    assert model.classes_.tolist() == ["a", "b"]
 
 
 class Duck:

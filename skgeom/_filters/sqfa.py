@@ -38,7 +38,7 @@ from skgeom.utils.validation import (
     check_array,
     check_symmetric,
     class_factors,
-    has_row_labels,
+    has_labels,
     labelled_samples,
     warn_user,
 )
@@ -707,8 +707,8 @@ def _weights_of_pairs(pair_weight, n_classes):
     if pair_weight is None:
         return None
     problem, weights = None, on_cpu(pair_weight)
-    if has_row_labels(weights):
-        problem = "has labels of the rows, which are not used"
+    if has_labels(weights):
+        problem = "has labels, which are not used"
     weights = check_array(weights, dtype=float, copy=True, input_name="pair_weight")
     if weights.shape != (n_classes, n_classes):
         problem = f"has shape {weights.shape}, but there are {n_classes} classes"

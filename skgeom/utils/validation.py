@@ -680,8 +680,8 @@ def check_stack(X, name, hermitian=False):
 
 
 def check_not_dict(values, name):
-    """Raise ValueError if ``values`` is a dict or a series with labels of the rows."""
-    if isinstance(values, Mapping) or has_row_labels(values):
+    """Raise ValueError if ``values`` is a dict or a labelled series."""
+    if isinstance(values, Mapping) or has_labels(values):
         raise ValueError(
             f"{name} must be a list of one value per class, in the order of classes_, "
             f"not a {'dict' if isinstance(values, Mapping) else 'labelled series'}. "
@@ -689,9 +689,10 @@ def check_not_dict(values, name):
         )
 
 
-def has_row_labels(values):
-    """Whether the index of a pandas object is not 0, 1, 2, ..."""
-    return hasattr(values, "iloc") and list(values.index) != [*range(len(values))]
+def has_labels(values):
+    """Whether the labels of a pandas object are not the positions 0, 1, 2, ..."""
+    axes = values.axes if hasattr(values, "iloc") else []
+    return any(list(axis) != [*range(len(axis))] for axis in axes)
 
 
 def _where(mask):

@@ -59,7 +59,7 @@ def test_bad_weights(estimator, weight, message, wine):
         (np.arange(9.0).reshape(3, 3), "pair_weight is not symmetric"),
         (OF_PAIRS - 1, "pair_weight has a negative entry, -1"),
         (OF_PAIRS * np.nan, "pair_weight contains NaN"),
-        (pd.DataFrame(OF_PAIRS, list("bac")), "pair_weight has labels of the rows"),
+        (pd.DataFrame(OF_PAIRS, columns=[2, 1, 0]), "pair_weight has labels, which"),
         (np.eye(3), "No pair of classes has a positive weight"),
     ],
 )

@@ -66,6 +66,14 @@ def test_module_has_the_hessian_of_the_same_network(torch, data, activation, cur
     assert_allclose(single, expected, rtol=0, atol=1e-5 * size)
 
 
+def test_rounding_of_single_precision_is_no_component(torch, data):
+    X, y = data
+    rank = len(np.unique(y)) - 1
+    module = torch.nn.Linear(X.shape[1], rank + 1)
+    with pytest.raises(ValueError, match="exceeds the number of positive eigenvalues"):
+        CovarianceHessianProjection(module, n_hessian=rank + 1).fit(X, y)
+
+
 def test_module_is_left_as_it_was(torch, data):
     """In training, its dropout and batch normalisation would change the result."""
     X, y = data

@@ -64,3 +64,7 @@ def test_bad_reject_label(y, label, message, given):
     given.classes_ = np.array(["a", 1, 2], dtype=object)
     with pytest.raises(ValueError, match="neither all strings nor all numbers"):
         RejectionClassifier(FrozenEstimator(given)).fit(PROBABILITIES, [0, 1, 2, 2])
+    days = np.arange("2026-01-01", "2026-01-04", dtype="M8[D]").astype("M8[ns]")
+    given.classes_, y = days, days[[0, 1, 2, 2]]
+    with pytest.raises(ValueError, match="neither all strings nor all numbers"):
+        RejectionClassifier(FrozenEstimator(given)).fit(PROBABILITIES, y)

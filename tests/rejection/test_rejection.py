@@ -7,6 +7,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
@@ -124,6 +125,10 @@ def test_rate_if_classifiers_of_folds_are_more_confident(blobs):
     X, y = blobs
     model = RejectionClassifier(LessConfidentWithMoreSamples(), rejection_rate=0.2)
     assert (model.fit(X, y).predict(X) == -1).mean() == pytest.approx(0.2, abs=0.01)
+    # All confidences of training samples are 1.
+    trees = ExtraTreesClassifier(20, random_state=0)
+    model = RejectionClassifier(trees, rejection_rate=0.5).fit(X[::2], y[::2])
+    assert (model.predict(X[1::2]) == -1).mean() == pytest.approx(0.5, abs=0.1)
 
 
 def test_score_counts_rejected_samples_as_errors(blobs):
