@@ -1,5 +1,6 @@
 """Base class of the estimators of linear filters."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -64,6 +65,8 @@ from skgeom.utils.validation import (
     warn_user,
     weighted_samples,
 )
+
+_FIT_ORTHONORMAL = "Fit with constraint='orthonormal'"
 
 
 @dataclass(frozen=True)
@@ -179,18 +182,14 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         Raises
         ------
         ValueError
-            If the distance requires nonsingular covariances, no regularization is
-            added, and the covariance of the filter outputs of a class is singular.
+            If the distance requires nonsingular covariances, and the covariance of the
+            filter outputs of a class is singular.
         """
         check_is_fitted(self)
         sigma2 = self.regularization_ if regularized else 0.0
-        try:
+        remedy = _FIT_ORTHONORMAL if regularized else "Use regularized=True"
+        with _errors_of_singular_classes(remedy):
             distances = self._objective_of_features(sigma2).matrix()
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                "The covariance of the features of a class is singular, so the "
-                "distances of this class are infinite. Use regularized=True."
-            ) from None
         return like(distances, self.components_)
 
     def orthonormalize(self):
@@ -219,7 +218,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if sizes[-1] <= DEPENDENT * sizes[0]:
             raise ValueError(
                 f"The {len(filters)} filters are linearly dependent, so their span has "
-                "fewer dimensions. Fit with constraint='orthonormal'."
+                f"fewer dimensions. {_FIT_ORTHONORMAL}."
             )
         self.components_ = like(left @ right, self.components_, self.components_.dtype)
         self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
@@ -239,13 +238,20 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             Decreases of the mean of :meth:`class_distances` (of the mean of their
             squares if ``squared`` is True), with the weights of the pairs of classes.
             For a single filter, the mean itself.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`class_distances`.
         """
         check_is_fitted(self)
         objective, axes = self._objective_of_features(), np.eye(self._n_features_out)
-        if len(axes) == 1:
-            return like(np.array([objective.mean(axes)]), self.components_)
-        others = [objective.mean(np.delete(axes, k, axis=1)) for k in range(len(axes))]
-        return like(objective.mean(axes) - np.array(others), self.components_)
+        subsets = [np.delete(axes, k, axis=1) for k in range(len(axes))]
+        subsets = subsets if len(axes) > 1 else []
+        with _errors_of_singular_classes(_FIT_ORTHONORMAL):
+            without = [objective.mean(subset) for subset in subsets] or [0.0]
+            importances = objective.mean(axes) - np.array(without)
+        return like(importances, self.components_)
 
     def _objective_reached(self):
         """``objective_``, computed from the class statistics of the features."""
@@ -530,6 +536,8 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         for result, _ in groups:
             if not result.converged:
                 remedy = "max_iter or tol" if "max_iter" in result.reason else "tol"
+                # Optimizations in batches ignore tol.
+                remedy = "max_iter" if "epochs" in result.reason else remedy
                 warn_user(
                     f"{type(self).__name__} did not converge: {result.reason} The "
                     f"estimator keeps the best filters. Increase {remedy}, or increase "
@@ -546,6 +554,18 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                 "components.",
                 UserWarning,
             )
+
+
+@contextmanager
+def _errors_of_singular_classes(remedy):
+    """Convert the error of a singular class to a ValueError with a remedy."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "The covariance of the features of a class is singular, so its distances "
+            f"cannot be computed. {remedy}."
+        ) from None
 
 
 def is_negligible(sigma2, within):

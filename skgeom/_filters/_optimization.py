@@ -472,6 +472,13 @@ def _start_of_group(
     objective = group.objective
     if span_only:
         coordinates = whitening_coordinates(group.total)
+        # New filters are uncorrelated with the earlier filters. Otherwise, they could
+        # approach the span of these filters, where the objective is a rounding error.
+        earlier = coordinates.dual.T @ group.spanned
+        rest = np.linalg.qr(earlier, mode="complete")[0][:, earlier.shape[1] :]
+        basis, dual = coordinates.basis @ rest, coordinates.dual @ rest
+        coordinates = Coordinates(basis, dual, complete=True)
+        group = replace(group, spanned=group.spanned[:, :0])
     else:
         coordinates = principal_coordinates(
             group.total,

@@ -127,6 +127,23 @@ def test_groups_begin_with_the_solution_of_the_first_group(wine):
     assert objectives[1] >= objectives[0] * (1 - 1e-6)
 
 
+@pytest.mark.parametrize(("distance", "size"), [("hellinger", 1), ("fisher-rao", 2)])
+def test_groups_of_as_many_filters_as_features_are_independent(distance, size, iris):
+    """All filters with this span have the same objective."""
+    options = {"regularization": 0, "covariance_estimator": None, "random_state": 0}
+    joint = SQFA(4, distance=distance, **options).fit(*iris)
+    grouped = clone(joint).set_params(group_size=size).fit(*iris)
+    np.testing.assert_allclose(grouped.objective_, joint.objective_, rtol=1e-6)
+
+
+def test_distances_of_dependent_filters(iris):
+    model = SQFA(2, regularization=0, random_state=0).fit(*iris)
+    model.statistics_ = model.statistics_.project([[1.0, 0.0], [0.0, 0.0]])
+    for method in (model.class_distances, model.filter_importances):
+        with pytest.raises(ValueError, match=r"singular.*constraint='orthonormal'"):
+            method()
+
+
 # Use.
 
 
