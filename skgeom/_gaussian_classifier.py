@@ -203,9 +203,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     :meth:`fit_statistics` and :meth:`partial_fit` have no held-out samples. They
     compute :math:`\rho_k` with the closed form of :meth:`ClassStatistics.shrunk`, in
     coordinates in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps
-    the selected q and the choice of :math:`\lambda = 1`; see there for exceptions. The
-    closed form can shrink too much if the class covariances differ strongly, and too
-    little if the features are skewed or have heavy tails.
+    the selected q and the choice of :math:`\lambda = 1`, with the exceptions described
+    there. The closed form can shrink too much if the class covariances differ strongly,
+    and too little if the features are skewed or have heavy tails.
 
     Features that are constant, or linear combinations of other features in all
     samples, contain no additional information about the class. If :math:`\sigma^2` is
@@ -389,7 +389,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         shrinkage differs from that result: :meth:`partial_fit` uses the
         ``prior_samples_`` that an earlier :meth:`fit` selected, or a closed form if
         there is no selected value. The closed form also replaces an infinite value that
-        was selected with less than three samples per class and feature, if the number
+        was selected with fewer than three samples per class and feature, if the number
         of samples has more than doubled. The ``prior_weight_`` and ``temperature_`` of
         an earlier :meth:`fit` are kept; without :meth:`fit`, posteriors are not
         calibrated. Call :meth:`fit` with all samples for a new selection.
@@ -458,12 +458,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _fit(self, statistics, held_out=None, argument="y"):
         check_two_classes(statistics.classes, type(self).__name__, argument)
         self._store(statistics, statistics.classes)
+        self._reset_selection(held_out)
         # With few samples, an infinite number can be selected although the covariances
         # differ. More samples than this number end it.
-        n_samples, n_classes = statistics.counts.sum(), len(statistics.classes)
-        is_small = n_samples < 3 * n_classes * statistics.n_features
-        self._n_samples_pooled = 2 * n_samples if is_small else np.inf
-        self._reset_selection(held_out)
+        counts, classes = statistics.counts, statistics.classes
+        n_distinct = counts @ shares_of(classes, self._distinct_shares)
+        is_small = n_distinct < 3 * len(classes) * statistics.n_features
+        self._n_samples_pooled = 2 * counts.sum() if is_small else np.inf
         return self._fit_gaussians(held_out)
 
     def _reset_selection(self, held_out=None):

@@ -516,7 +516,8 @@ def _folds_of_groups(X, y, weights, groups):
     Groups with equal mean targets are sorted by their features, not by their labels.
     """
     sums = np.bincount(groups, weights)
-    positions = (X / np.where(X.any(axis=0), np.abs(X).max(axis=0), 1)).sum(axis=1)
+    ranges = np.ptp(X, axis=0)
+    positions = ((X - X.min(axis=0)) / np.where(ranges > 0, ranges, 1)).sum(axis=1)
     scaled = (y - y.min()) / (np.ptp(y) or 1)
     means = [np.bincount(groups, weights * v) / sums for v in (positions, scaled)]
     if len(sums) == 1:

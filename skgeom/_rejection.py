@@ -273,9 +273,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If no threshold meets ``target_error``.
         """
         weights = sample_weight
-        if weights is None and isinstance(self.estimator, Pipeline):
-            name, _ = self.estimator.steps[-1]
-            weights = fit_params.get(f"{name}__sample_weight")
+        if weights is None:
+            weights = fit_params.get(_name_of_weights(self.estimator))
         self._check_parameters(weights)
         given = y, sample_weight
         # Labels and weights fit into memory, also if X does not.
@@ -340,8 +339,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # Confidences of training samples are usually larger than those of new samples.
         # If they are smaller, the classifiers of the folds are too confident.
         own, _ = _confidences(self.estimator_, X, y)
-        if weights[own < threshold].sum() > rate * weights.sum():
-            threshold = _threshold_of_rate(own, weights, rate, guess)
+        if weights[own < threshold].sum() > (rate + 1e-9) * weights.sum():
+            of_training = _threshold_of_rate(own, weights, rate, guess)
+            threshold = min(threshold, of_training)
         return threshold
 
     def _check_parameters(self, sample_weight):
@@ -528,6 +528,18 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+def _name_of_weights(estimator):
+    """The argument of ``fit`` with the weights of the last step of a pipeline."""
+    name = ""
+    while hasattr(estimator, "steps") or hasattr(estimator, "estimator"):
+        if hasattr(estimator, "steps"):
+            step, estimator = estimator.steps[-1]
+            name += f"{step}__"
+        else:  # such as a grid search
+            estimator = estimator.estimator
+    return f"{name}sample_weight"
+
+
 def _fold_confidences(classifier, X, y, train, test, fit_params):
     """Confidences of the test samples, after a fit to the training samples."""
     X_train, y_train = safe_split(classifier, X, y, train)
@@ -539,7 +551,9 @@ def _fold_confidences(classifier, X, y, train, test, fit_params):
 
 def _confidences(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
-    probabilities = on_cpu(classifier.predict_proba(X))
+    probabilities = classifier.predict_proba(X)
+    probabilities = probabilities.compute() if is_dask(probabilities) else probabilities
+    probabilities = on_cpu(probabilities)
     predicted = to_numpy(classifier.classes_)[probabilities.argmax(axis=1)]
     return probabilities.max(axis=1), predicted == np.asarray(column_or_1d(y))
 

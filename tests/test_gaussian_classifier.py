@@ -280,10 +280,13 @@ def test_partial_fit_ends_a_pooling_that_few_samples_determined():
     X, y = make_gaussian_quantiles(
         n_samples=7000, n_features=6, n_classes=4, random_state=700
     )
-    model = GaussianClassifier().fit(X[:60], y[:60])
-    assert model.prior_samples_ == np.inf
-    assert (model.partial_fit(X[60:61], y[60:61]).shrinkage_ == 1).all()
-    assert model.partial_fit(X[61:5000], y[61:5000]).score(X[5000:], y[5000:]) > 0.75
+    for copies in (1, 10):
+        few = X[:60].repeat(copies, axis=0), y[:60].repeat(copies)
+        model = GaussianClassifier().fit(*few)
+        assert model.prior_samples_ == np.inf
+        assert (model.partial_fit(X[60:61], y[60:61]).shrinkage_ == 1).all()
+        model.partial_fit(X[61:5000], y[61:5000])
+        assert model.score(X[5000:], y[5000:]) > 0.75
 
 
 def test_partial_fit_keeps_the_selected_prior():

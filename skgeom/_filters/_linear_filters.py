@@ -187,7 +187,8 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """
         check_is_fitted(self)
         sigma2 = self.regularization_ if regularized else 0.0
-        remedy = _FIT_ORTHONORMAL if regularized else "Use regularized=True"
+        is_smaller = sigma2 < self.regularization_
+        remedy = "Use regularized=True" if is_smaller else _FIT_ORTHONORMAL
         with _errors_of_singular_classes(remedy):
             distances = self._objective_of_features(sigma2).matrix()
         return like(distances, self.components_)

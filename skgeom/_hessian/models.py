@@ -240,7 +240,8 @@ def _kernel_expansion(estimator, points, coefficients, intercept, gamma, center=
             products = gamma * X @ points.T + coef0
             value = products**degree
             first = degree * products ** (degree - 1)
-            second = degree * (degree - 1) * products ** max(degree - 2, 0)
+            power = degree - 2 if degree % 1 else max(degree - 2, 0)
+            second = degree * (degree - 1) * products**power
 
         def vjp(V):
             V = (V @ coefficients.T) * first[:, None]

@@ -239,6 +239,14 @@ def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
     assert_close(*of_gamma)
 
 
+def test_polynomial_kernel_of_fractional_degree(data, assert_close):
+    X, y = data
+    settings = {"kernel": "poly", "degree": 0.5, "gamma": 0.02, "coef0": 1}
+    model = KDA(**settings, penalty="identity", solver="eigen").fit(X, y)
+    expected = input_hessian(model, X, y, derivatives="differences")
+    assert_close(input_hessian(model, X, y), expected, 1e-5)
+
+
 # Functions.
 
 

@@ -110,9 +110,10 @@ def test_weights_are_repetitions(rate, blobs, rng):
     repeated.fit(X[index], y[index])
     assert weighted.threshold_ == pytest.approx(repeated.threshold_, rel=1e-9)
     assert_array_equal(weighted.predict(X), repeated.predict(X))
-    pipeline = clone(weighted).set_params(estimator=make_pipeline(GaussianNB()))
-    pipeline.fit(X, y, gaussiannb__sample_weight=counts)
-    assert pipeline.threshold_ == weighted.threshold_
+    nested = make_pipeline(StandardScaler(), make_pipeline(GaussianNB()))
+    pipeline = clone(weighted).set_params(estimator=nested)
+    pipeline.fit(X, y, pipeline__gaussiannb__sample_weight=counts)
+    assert pipeline.threshold_ == pytest.approx(weighted.threshold_, rel=1e-6)
 
 
 def test_rate_if_classifiers_of_folds_are_more_confident(blobs):

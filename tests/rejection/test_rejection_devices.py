@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn import config_context
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _array_api, get_tags
 
-from skgeom import KernelDiscriminantAnalysis, RejectionClassifier
+from skgeom import GaussianClassifier, KernelDiscriminantAnalysis, RejectionClassifier
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 RULES = [
@@ -74,3 +75,6 @@ def test_dask(blobs):
     model.set_params(threshold=None, rejection_rate=0.1)
     with pytest.raises(TypeError, match=r"needs all of X in memory.*Set threshold"):
         model.fit(blocks, y)
+    frozen = FrozenEstimator(GaussianClassifier().fit(X, y))
+    model = RejectionClassifier(frozen, rejection_rate=0.1)
+    assert model.fit(blocks, y).threshold_ == pytest.approx(model.fit(X, y).threshold_)
