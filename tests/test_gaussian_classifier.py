@@ -252,9 +252,8 @@ def test_groups_of_similar_samples_do_not_sharpen_posteriors():
     """As frames of 12 videos: their number does not make the posteriors certain."""
     rng = np.random.default_rng(7)
     groups = np.repeat(np.arange(12), 100)
-    centers, noise = rng.normal(size=(12, 4)), 0.5 * rng.normal(size=(1200, 4))
-    X, y = centers[groups] + noise, groups % 2
-    X += 0.5 * y[:, None]
+    X, y = rng.normal(size=(12, 4))[groups], groups % 2
+    X += 0.5 * rng.normal(size=(1200, 4)) + 0.5 * y[:, None]
     model = GaussianClassifier().fit(X, y, groups=groups)
     assert model.temperature_ >= model.prior_weight_
 
