@@ -106,10 +106,10 @@ class SupervisedPCA(LinearProjection):
         n_classes = len(self.classes_)
         sums = _class_sums(X - X.mean(axis=0), codes, n_classes)
         axes, sizes = _principal_directions(sums, n_classes - 1, _rounding(X, len(X)))
-        n_components = self.n_components or max(len(axes), 1)
+        n_components = self.n_components or len(axes)
         if not 0 < n_components <= len(axes):
             raise ValueError(
-                f"n_components={n_components}, but the means of the {n_classes} "
+                f"n_components={self.n_components}, but the means of the {n_classes} "
                 f"classes differ in {len(axes)} directions only. Use at most this "
                 "number of components."
             )
