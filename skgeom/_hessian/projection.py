@@ -273,7 +273,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         values, axes = _eigenvectors(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
         precision, name = np.finfo(np.float64).eps, "covariance of X"
-        _check_rank(values, precision, self.n_covariance, "n_covariance", name)
+        _checked_rank(values, precision, self.n_covariance, "n_covariance", name)
         self.estimator_ = self.hessian_ = self.separation_ = None
         self.hessian_eigenvalues_ = self.hessian_eigenvectors_ = traces = None
         self.components_ = axes[: self.n_covariance]
@@ -292,9 +292,10 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             self.hessian_, traces = mean.matrix, mean.traces
             values, axes = _eigenvectors(self.hessian_)
             self.hessian_eigenvalues_, self.hessian_eigenvectors_ = values, axes
-            self._hessian_rank = _positive_rank(values, mean.precision)
             name = f"Hessian of {name}"
-            _check_rank(values, mean.precision, self.n_hessian, "n_hessian", name)
+            self._hessian_rank = _checked_rank(
+                values, mean.precision, self.n_hessian, "n_hessian", name
+            )
             self.components_ = np.concatenate(
                 [self.components_, axes[: self.n_hessian]]
             )
@@ -449,8 +450,8 @@ def _positive_rank(eigenvalues, precision):
     return np.count_nonzero(eigenvalues > error)
 
 
-def _check_rank(eigenvalues, precision, n_components, parameter, name):
-    """Raise ValueError if there are fewer positive eigenvalues than components."""
+def _checked_rank(eigenvalues, precision, n_components, parameter, name):
+    """Number of positive eigenvalues; ValueError if fewer than components."""
     rank, remedy = _positive_rank(eigenvalues, precision), ""
     if n_components > rank:
         if _positive_rank(-eigenvalues, precision):
@@ -459,6 +460,7 @@ def _check_rank(eigenvalues, precision, n_components, parameter, name):
             f"{parameter}={n_components} exceeds the number of positive eigenvalues of "
             f"the {name}, {rank}. Reduce {parameter}.{remedy}"
         )
+    return rank
 
 
 def _covariance(X):
