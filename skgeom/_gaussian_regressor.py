@@ -17,7 +17,13 @@ from skgeom._held_out import (
     held_out_folds,
     standard_error,
 )
-from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
+from skgeom._regularized_gaussians import (
+    closed_form_ridge,
+    pooled_and_total,
+    pooling_intensities,
+    target_variances,
+    without_rounding,
+)
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.array_api import check_library, check_not_dask
 from skgeom.utils.estimator import (
@@ -220,13 +226,19 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         # The unbiased covariance of a level needs a sum of weights above one.
         factor = (np.bincount(labels) / sums).max()
         statistics = statistics_of_samples(X, labels, factor * weights)
-        covariances, total = without_rounding(statistics)
-        variances = np.diag(total).copy()
-        variances[variances == 0] = 1.0  # no feature varies
+        _, total = pooled_and_total(statistics)
+        covariances = without_rounding(statistics, total)
+        total[total == 0] = 1.0  # no feature varies
         within = np.tensordot(shares, covariances, axes=1)
-        pooled, _ = shrunk_to_diagonal(within, variances, n_distinct)
-        n_prior = self.prior_samples_ * X.shape[1]
-        self.shrinkage_ = prior_intensities(n_prior, n_distinct)
+        variances = target_variances(within, total, n_distinct.sum())["diagonal"]
+        ridge = closed_form_ridge(
+            within + np.diag(variances - np.diag(within)), n_distinct
+        )
+        pooled = (1 - ridge) * within
+        pooled[np.diag_indices_from(pooled)] = variances
+        self.shrinkage_ = pooling_intensities(
+            self.prior_samples_, n_distinct, X.shape[1]
+        )
         rates = self.shrinkage_[:, None, None]
         covariances = (1 - rates) * covariances + rates * pooled
         self.levels_ = np.bincount(labels, weights * y) / sums
@@ -448,7 +460,7 @@ def _check_range(X, weights):
 def _varying(X, weights):
     """Which features vary by more than rounding errors; all if none varies."""
     statistics = statistics_of_samples(X, np.zeros(len(X), int), weights)
-    varies = np.diag(without_rounding(statistics)[1]) > 0
+    varies = np.diag(pooled_and_total(statistics)[1]) > 0
     return varies if varies.any() else ~varies
 
 

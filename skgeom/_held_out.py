@@ -15,18 +15,23 @@ from skgeom._statistics import (
     without,
 )
 from skgeom.utils._dask import map_row_blocks, merged
-from skgeom.utils.array_api import to_numpy
+from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.validation import (
     ROWS_PER_BLOCK,
     checked_samples,
     require_memory,
     warn_user,
+    weighted_samples,
 )
 
 # Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
 # MNIST, the accuracy of a Gaussian classifier differs by at most 0.04 percentage
 # points, and all samples take 1.7 times the time (benchmarks/bench_constants.py).
 MOST_SAMPLES = 10_000
+_N_FOLDS = 5
+# Number of held-out samples after which no further fold is held out, and largest number
+# of partitions into folds (benchmarks/bench_gaussian.py compares different values).
+_ENOUGH, _MOST_PARTITIONS = 500, 5
 # Number of features by which samples are sorted at a time. For MNIST, this is as fast
 # as with all 784 features, and needs 38 instead of 67 MiB
 # (benchmarks/bench_constants.py). For all features, lexsort needs 3 KB per feature,
@@ -45,6 +50,53 @@ _LEAST_ERRORS = 2.0
 # the selected penalties are ten thousand times smaller and the accuracy is the same
 # (images of MNIST, `bench_kernel_discriminant.py auto`).
 PRECISION = 0.01
+
+
+class HeldOut:
+    """Samples that are held out in folds, at most ``MOST_SAMPLES`` of positive weight.
+
+    Equal samples are treated as one sample with the sum of their weights.
+
+    Parameters
+    ----------
+    X, y, sample_weight : array of shape (n_samples, n_features), ndarray, ndarray
+        Validated samples, their labels, and their weights or None.
+    groups : ndarray of int or None
+        Indices of the groups of samples of positive weight.
+    """
+
+    def __init__(self, X, y, sample_weight=None, groups=None):
+        if sample_weight is not None:
+            X, y, sample_weight = weighted_samples(X, y, sample_weight)
+        rows, weights = sample_rows(X, y, sample_weight, groups)
+        self._has_groups = groups is not None
+        X, y = to_numpy(take(X, rows)).astype(np.float64, copy=False), y[rows]
+        distinct, self.weights, self.groups = distinct_rows(X, y, weights, groups)
+        self.X, self.y = X[distinct], y[distinct]
+
+    def folds(self):
+        """The rows of each fold, until ``_ENOUGH`` samples are held out.
+
+        Folds of large data end early, once the rarest class also has its share of the
+        held-out samples, but not with groups: one fold can contain few groups. Few
+        samples are divided into folds several times: with one partition of 30 samples,
+        the selection depends on chance.
+        """
+        labels = np.unique(self.y, return_inverse=True)[1]
+        held_out = np.zeros(labels.max() + 1)
+        for seed in range(_MOST_PARTITIONS):
+            folds = folds_of_distinct(self.y, self.groups, seed=seed)
+            classes = np.unique(labels[folds >= 0])
+            for fold in range(folds.max() + 1):
+                rows = np.flatnonzero(folds == fold)
+                if len(rows):
+                    yield rows
+                held_out += np.bincount(labels[rows], minlength=len(held_out))
+                enough = held_out[classes].min() * len(classes) >= _ENOUGH
+                if enough and not self._has_groups:
+                    return
+            if held_out.sum() >= _ENOUGH:
+                return
 
 
 def sample_rows(X, y, sample_weight=None, groups=None):
@@ -153,8 +205,12 @@ def distinct_rows(X, y, sample_weight=None, groups=None):
     """Rows of distinct samples, their weights and their groups.
 
     The rows are sorted as in ``held_out_folds``. The weight of a distinct sample is the
-    sum of the weights of all equal samples. Without ``groups``, equal samples form a
-    group. With groups, only equal samples of the same group are merged.
+    sum of the weights of all equal samples. With groups, only equal samples of the same
+    group are merged. Without groups, equal samples of one class are copies of one
+    sample, and form a group. Equal samples of several classes are repeated observations
+    of discrete features, and new samples will equal them as well. Each of them is its
+    own group, and a class with several of them has up to ``_N_FOLDS`` rows, among which
+    their weight is divided.
     """
     order, is_first = _sort(X, y)
     if groups is not None:
@@ -166,8 +222,14 @@ def distinct_rows(X, y, sample_weight=None, groups=None):
         is_first = np.append(True, is_new)
     weights = np.ones(len(y)) if sample_weight is None else sample_weight[order]
     rows, weights = order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
-    groups = groups_of_equal(X[rows]) if groups is None else groups[rows]
-    return rows, weights, groups
+    if groups is not None:
+        return rows, weights, groups[rows]
+    groups = groups_of_equal(X[rows])
+    is_observed = np.bincount(groups)[groups] > 1
+    parts = np.clip(np.rint(weights), 1, np.where(is_observed, _N_FOLDS, 1)).astype(int)
+    own = groups.max() + 1 + np.arange(parts.sum())
+    groups = np.where(is_observed.repeat(parts), own, groups.repeat(parts))
+    return rows.repeat(parts), (weights / parts).repeat(parts), groups
 
 
 def check_groups(groups, y):
@@ -183,7 +245,7 @@ def check_groups(groups, y):
         )
 
 
-def folds_of_distinct(y, groups, n_folds=5, seed=0):
+def folds_of_distinct(y, groups, n_folds=_N_FOLDS, seed=0):
     """The folds of distinct samples, sorted by label, given labels and groups.
 
     The samples of a group, such as equal samples of different classes, are held out

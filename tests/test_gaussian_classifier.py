@@ -3,20 +3,24 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit, softmax
 from scipy.stats import multivariate_normal
 from sklearn.datasets import (
     load_breast_cancer,
     load_wine,
     make_circles,
-    make_gaussian_quantiles,
 )
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
+from skgeom import KernelDiscriminantAnalysis as KDA
 
 both_covariances = pytest.mark.parametrize("covariance", ["full", "shared"])
 
@@ -68,8 +72,9 @@ def test_densities_are_those_of_scipy(covariance, regularization, n_features, rn
 def test_decision_function_is_log_odds(drawn):
     X, y = drawn
     two = GaussianClassifier().fit(X, y == 1)
-    odds = two.predict_log_proba(X)
-    assert_allclose(two.decision_function(X), odds[:, 1] - odds[:, 0], atol=1e-10)
+    decisions, noise = two.decision_function(X), two.label_noise_
+    expected = (1 - noise) * expit(decisions) + noise * two.priors_[1]
+    assert_allclose(two.predict_proba(X)[:, 1], expected)
 
 
 # Statistics, weights, pieces
@@ -85,7 +90,7 @@ def test_partial_fit_in_any_order(covariance, regularization, drawn, rng):
     for rows in np.array_split(rng.permutation(len(y)), 7):
         model.partial_fit(X[rows], y[rows])
     expected.fit_statistics(ClassStatistics.from_data(X, y))
-    assert model.shrinkage_selection_ == expected.shrinkage_selection_
+    assert model.selection_ is None and model.label_noise_ == 0
     assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
@@ -178,7 +183,6 @@ def test_a_small_class_does_not_spoil_the_others():
     model = GaussianClassifier(priors="uniform").fit(X, y)
     assert model.score(X_test, y_test) > 0.98
     assert model.shrinkage_[:2].max() < 0.05 < model.shrinkage_[2]
-    assert model.shrinkage_selection_ == "held-out"
     assert model.regularization_ == 0
 
 
@@ -196,32 +200,107 @@ def test_classes_that_vary_in_different_directions(rng):
     X = np.sin(2 * np.pi * (phases + rng.random((1400, 1))))
     X += 0.7 * rng.normal(size=X.shape)
     model = GaussianClassifier().fit(X[:400], y[:400])
-    assert model.diagonal_shrinkage_ == 1 and model.score(X[800:], y[800:]) > 0.95
-    assert model.partial_fit(X[400:800], y[400:800]).diagonal_shrinkage_ == 1
+    ridge = model.ridge_
+    assert ridge > 0.05 and model.score(X[800:], y[800:]) > 0.95
+    assert model.partial_fit(X[400:800], y[400:800]).ridge_ == ridge
 
 
-def test_the_selected_prior_and_all_scores_are_stored(digits):
+def test_directions_of_small_variance_separate_the_classes():
+    """The features are rotated, so a shrunk covariance would hide these directions."""
+    losses = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y, rotation = rng.integers(3, size=3600), rng.normal(size=(40, 40))
+        X = rng.normal(size=(3600, 40)) * np.where(np.arange(40) < 5, 0.1, 2)
+        X[np.arange(3600), y] += 0.15
+        X = X @ np.linalg.qr(rotation)[0]
+        models = GaussianClassifier(), LinearDiscriminantAnalysis()
+        found = [m.fit(X[:600], y[:600]).score(X[600:], y[600:]) for m in models]
+        losses.append(found[1] - found[0])
+    assert np.mean(losses) < 0.02
+
+
+def test_pixels_have_a_common_unit(digits):
+    """Many pixels rarely vary, so the mean of their variances is added to them."""
+    X, y = digits
+    model = GaussianClassifier().fit(X[::2], y[::2])
+    assert model.target_ == "identity"
+    assert model.score(X[1::2], y[1::2]) > 0.98
+    assert log_loss(y[1::2], model.predict_proba(X[1::2])) < 0.08
+
+
+def test_one_hot_features(rng):
+    y = np.arange(2000) % 3
+    shares = rng.dirichlet(np.full(6, 0.7), 3)
+    flags = np.eye(6)[[rng.choice(6, p=shares[label]) for label in y]]
+    X = np.c_[flags, rng.normal(0.7 * rng.normal(size=(3, 4))[y])]
+    model = GaussianClassifier().fit(X[:400], y[:400])
+    peer = QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > peer.score(X[400:], y[400:]) - 0.02
+    losses = [log_loss(y[400:], m.predict_proba(X[400:])) for m in (model, peer)]
+    assert losses[0] < 1.1 * losses[1]
+
+
+@pytest.mark.parametrize(
+    "model", [GaussianClassifier(), KDA()], ids=["Gaussian", "KDA"]
+)
+def test_equal_samples_with_different_labels_are_observations(model, rng):
+    """New samples equal the training samples as well."""
+    cells = rng.integers(6, size=2400)
+    X, rates = np.eye(6)[cells], np.array([0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
+    y = (rng.random(2400) < rates[cells]).astype(int)
+    model.fit(X[:400], y[:400])
+    least = log_loss(y[400:], rates[cells[400:]])
+    assert log_loss(y[400:], model.predict_proba(X[400:])) < least + 0.04
+
+
+def test_the_selection_is_stored(digits):
     X, y, *_ = gaussian_problem(2, [np.eye(10)] * 3)
     model = GaussianClassifier().fit(X, y)
-    q, scores = model.prior_samples_, model.selection_scores_
-    counts = np.bincount(y)
-    assert_allclose(model.shrinkage_, 1 / (1 + (counts - 1) / (q * 10)))
-    assert q in scores["prior_samples"]
-    assert scores["brier_score"].shape == scores["prior_samples"].shape
-    assert 0 < np.nanmin(scores["brier_score"]) < 1
+    selection, counts = model.selection_, np.bincount(y)
+    selected = selection.selected
+    q = selected["pooling"] * 10
+    expected = 1.0 if np.isinf(q) else q / (counts - 1 + q)
+    assert_allclose(model.shrinkage_, expected)
+    assert (model.ridge_, model.target_) == (selected["ridge"], selected["target"])
+    best = np.nanargmax(selection.scores)
+    assert selection.standard_errors[best] == 0
+    assert (selection.standard_errors[np.isfinite(selection.scores)] >= 0).all()
     for other in (
         model.fit_statistics(ClassStatistics.from_data(X, y)),
         GaussianClassifier().partial_fit(X, y),
     ):
-        assert other.prior_samples_ is other.selection_scores_ is None
+        assert other.selection_ is None
         assert other.temperature_ == 1
     model = GaussianClassifier("shared").fit(X, y)
-    assert model.prior_samples_ == np.inf and (model.shrinkage_ == 1).all()
+    assert (model.selection_.candidates["pooling"] == np.inf).all()
+    assert (model.shrinkage_ == 1).all()
     # Fewer samples than features: the Gaussians are overconfident.
     X, y = digits
     model.fit(X[:60], y[:60])
     assert model.temperature_ > 1
     assert log_loss(y[60:], model.predict_proba(X[60:])) < 1
+
+
+@both_covariances
+def test_posteriors_are_tempered_densities_with_random_labels(covariance, drawn):
+    X, y = drawn
+    model = GaussianClassifier(covariance).fit(X, y)
+    own = model.statistics_
+    W = np.tensordot(own.counts - 1, own.covariances, axes=1) / len(y)
+    variances = np.diag(W) if model.target_ == "diagonal" else np.full(4, W.trace() / 4)
+    joint = []
+    for k, rho in enumerate(model.shrinkage_):
+        S = own.covariances[k] * (own.counts[k] - 1) / own.counts[k]
+        S = (1 - model.ridge_) * ((1 - rho) * S + rho * W)
+        S = S + model.ridge_ * np.diag(variances)
+        log_density = multivariate_normal(own.means[k], S).logpdf(X)
+        joint.append(log_density / model.temperature_ + np.log(model.priors_[k]))
+    expected = softmax(np.transpose(joint), axis=1)
+    noise = 1 / (2 * len(y))
+    assert model.label_noise_ == noise
+    expected = (1 - noise) * expected + noise * model.priors_
+    assert_allclose(model.predict_proba(X), expected, atol=1e-9)
 
 
 at_chance = pytest.mark.filterwarnings("ignore:The predictions of held-out samples")
@@ -244,7 +323,7 @@ def test_densities_that_are_not_gaussian_are_calibrated():
     X[is_outlier] = 1.5 * rng.normal(size=(is_outlier.sum(), 6))
     model.fit(X[:400], y[:400])
     calibrated = log_loss(y[400:], model.predict_proba(X[400:]))
-    model.temperature_ = model.prior_weight_
+    model.temperature_ = 1.0
     assert calibrated <= log_loss(y[400:], model.predict_proba(X[400:]))
 
 
@@ -255,7 +334,7 @@ def test_groups_of_similar_samples_do_not_sharpen_posteriors():
     X, y = rng.normal(size=(12, 4))[groups], groups % 2
     X += 0.5 * rng.normal(size=(1200, 4)) + 0.5 * y[:, None]
     model = GaussianClassifier().fit(X, y, groups=groups)
-    assert model.temperature_ >= model.prior_weight_
+    assert model.temperature_ >= 1
 
 
 @at_chance
@@ -274,25 +353,11 @@ def test_few_samples_are_not_classified_with_certainty(covariance, rng):
     assert log_loss(y, model.predict_proba(X)) < 0.5
 
 
-@at_chance
-def test_partial_fit_ends_a_pooling_that_few_samples_determined():
-    X, y = make_gaussian_quantiles(
-        n_samples=7000, n_features=6, n_classes=4, random_state=700
-    )
-    for copies in (1, 10):
-        few = X[:60].repeat(copies, axis=0), y[:60].repeat(copies)
-        model = GaussianClassifier().fit(*few)
-        assert model.prior_samples_ == np.inf
-        assert (model.partial_fit(X[60:61], y[60:61]).shrinkage_ == 1).all()
-        model.partial_fit(X[61:5000], y[61:5000])
-        assert model.score(X[5000:], y[5000:]) > 0.75
-
-
 def test_partial_fit_keeps_the_selected_prior():
     X, y, *_ = gaussian_problem(0)
     # Copies count once, also when samples are added.
     expected = GaussianClassifier().fit(X, y).partial_fit(X[:1], y[:1])
-    assert expected.shrinkage_selection_ == "held-out"
+    assert expected.selection_ is not None
     fitted = GaussianClassifier().fit(X.repeat(3, axis=0), y.repeat(3))
     model = fitted.partial_fit(X[:1].repeat(3, axis=0), y[:1].repeat(3))
     assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
@@ -303,20 +368,18 @@ def test_partial_fit_keeps_the_selected_prior():
 def test_a_class_that_comes_after_fit_with_few_samples_is_predicted():
     X, y, *_ = gaussian_problem(0, counts=(500, 500, 3))
     model = GaussianClassifier().fit(X[y < 2], y[y < 2])
-    assert model.prior_samples_ == 0
     model.partial_fit(X[y == 2], y[y == 2])
-    assert model.shrinkage_selection_ == "closed-form"
     assert_array_equal(model.predict(X[y == 2]), 2)
-    assert model.partial_fit(X, np.full(len(X), 2)).shrinkage_selection_ == "held-out"
+    assert np.mean(model.predict(X) == y) > 0.95
 
 
 def test_a_number_and_an_estimator_are_not_shrunk(drawn):
     X, y = drawn
     for parameters in ({"regularization": 0.1}, {"covariance_estimator": "oas"}):
         model = GaussianClassifier(**parameters).fit(X, y)
-        assert model.shrinkage_selection_ == "none"
+        assert model.selection_ is None and model.target_ is None
         assert_array_equal(model.shrinkage_, 0)
-        assert model.diagonal_shrinkage_ == 0
+        assert model.ridge_ == 0
 
 
 @pytest.mark.parametrize("counts", [(30, 6, 4), (2, 1, 1)])
@@ -356,15 +419,13 @@ def test_one_flag_in_any_unit(seed):
     assert model.score(X, y) > 0.75
 
 
-@pytest.mark.parametrize("selection", ["held-out", "closed-form"])
-def test_verbose_prints_one_line(selection, rng, capsys):
+def test_verbose_prints_one_line(rng, capsys):
     y = np.arange(120) % 40
     X = rng.normal(size=(120, 2)) + y[:, None]
-    model = GaussianClassifier(verbose=1)
-    model.fit(X, y) if selection == "held-out" else model.partial_fit(X, y)
+    model = GaussianClassifier(verbose=1).fit(X, y)
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("[GaussianClassifier] shrinkage_ [")
-    assert f"({selection}), prior_samples_ {model.prior_samples_}, diag" in line
+    assert line.startswith("[GaussianClassifier] target ")
+    assert line.endswith(f"temperature_ {model.temperature_:.3g}")
 
 
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
@@ -448,8 +509,10 @@ def test_more_features_than_samples(covariance, rng):
         X[:, :15] += 0.8 * rng.normal(size=(3, 15))[y]
         model = GaussianClassifier(covariance).fit(X[:60], y[:60])
         peer = LinearDiscriminantAnalysis("lsqr", "auto").fit(X[:60], y[:60])
-        scores.append(model.score(X[60:], y[60:]) - peer.score(X[60:], y[60:]))
-    assert np.mean(scores) > -0.01
+        losses = [log_loss(y[60:], m.predict_proba(X[60:])) for m in (model, peer)]
+        scores.append([model.score(X[60:], y[60:]), losses[0] / losses[1]])
+    accuracy, ratio = np.mean(scores, axis=0)
+    assert accuracy > 0.7 and ratio < 0.6
     scaled = GaussianClassifier(covariance).fit(X[:60] * units, y[:60])
     probabilities = scaled.predict_proba(X * units)
     assert_allclose(probabilities, model.predict_proba(X), atol=1e-9)
@@ -463,8 +526,8 @@ def test_probabilities_of_features_that_are_not_gaussian(rng):
     y = rng.integers(3, size=1400)
     X = np.exp(1.5 * rng.normal(0.8 * rng.normal(size=(3, 10))[y]))
     model = GaussianClassifier().fit(X[:400], y[:400])
-    assert model.temperature_ > 1
-    loss = log_loss(y[400:], model.predict_proba(X[400:]))
-    assert model.partial_fit(X[400:], y[400:]).temperature_ > 1
-    model.fit(X[:400], y[:400]).temperature_ = 1.0
-    assert loss < 0.8 * log_loss(y[400:], model.predict_proba(X[400:]))
+    peer = LinearDiscriminantAnalysis().fit(X[:400], y[:400])
+    losses = [log_loss(y[400:], m.predict_proba(X[400:])) for m in (model, peer)]
+    assert losses[0] < losses[1]
+    temperature = model.temperature_
+    assert model.partial_fit(X[400:], y[400:]).temperature_ == temperature

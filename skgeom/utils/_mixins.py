@@ -88,7 +88,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         ndarray of shape (n_samples, n_classes)
             Logarithms of the class probabilities, in the order of ``classes_``.
         """
-        return log_softmax(self._joint_log_likelihood(X))
+        return self._log_posteriors(self._joint_log_likelihood(X))
 
     @estimator_method
     def predict_proba(self, X):
@@ -104,8 +104,12 @@ class PosteriorClassifierMixin(ClassifierMixin):
         ndarray of shape (n_samples, n_classes)
             Class probabilities, in the order of ``classes_``.
         """
-        logarithms = log_softmax(self._joint_log_likelihood(X))
+        logarithms = self._log_posteriors(self._joint_log_likelihood(X))
         return namespace(logarithms).exp(logarithms)
+
+    def _log_posteriors(self, joint):
+        """Logarithms of the class probabilities, from joint log-likelihoods."""
+        return log_softmax(joint)
 
 
 def log_softmax(scores):

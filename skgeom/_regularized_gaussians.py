@@ -1,0 +1,340 @@
+r"""Gaussian classes with regularized covariances.
+
+The covariance of class k with :math:`n_k` samples is that of regularized discriminant
+analysis (J. H. Friedman, "Regularized discriminant analysis", JASA 84, 1989),
+
+.. math::
+
+   (1 - \lambda) [(1 - \rho_k) S_k + \rho_k W] + \lambda D, \qquad
+   \rho_k = \frac{q n}{n_k - 1 + q n},
+
+where :math:`S_k` is the maximum likelihood covariance of the class, W is the pooled
+covariance of n features, and D is diagonal. The pooling q is a number of prior samples
+per feature, and the ridge :math:`\lambda` is between 0 and 1. In coordinates in which D
+is the identity, one eigendecomposition is sufficient for all values of the ridge.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from skgeom._held_out import (
+    in_distinct_samples,
+    training_statistics,
+    warn_if_at_chance,
+)
+from skgeom._selection import calibrated_temperature, choose, tempered_scores
+from skgeom.utils.linalg import semidefinite_root
+
+# A relative variance below this constant times the number of features is a rounding
+# error.
+ROUNDING = np.finfo(np.float64).resolution
+# Candidates of the pooling and of the ridge, from the most to the least regularized. If
+# there are fewer samples than features, ridges near 1 differ as much as ridges near 0
+# (benchmarks/bench_gaussian.py compares different grids).
+POOLINGS = (np.inf, 3.0, 0.5, 0.0)
+RIDGES = (1, 0.99, 0.95, 0.8, 0.5, 0.25, 0.1, 1e-2, 1e-3, 1e-5, 1e-7)
+# A pooling with larger intensities of all classes nearly equals an infinite one.
+_NEARLY_POOLED = 0.95
+
+
+class Gaussians(NamedTuple):
+    """Whitening matrices W of the classes, such that W' covariance W is the identity.
+
+    ``whiteners`` has shape (n_classes, n_features, n), or (1, n_features, n) if all
+    classes have the same covariance. ``log_scales`` are half of the log-determinants of
+    the covariances.
+    """
+
+    whiteners: np.ndarray
+    log_scales: np.ndarray
+
+
+class Coordinates(NamedTuple):
+    """Linear coordinates ``X @ basis`` in which D is the identity.
+
+    ``log_volume`` is the logarithm of the factor by which the coordinates decrease
+    volumes in the span of the samples.
+    """
+
+    basis: np.ndarray
+    log_volume: float = 0.0
+
+
+def maximum_likelihood(statistics):
+    """The maximum likelihood covariances of the classes (scatter divided by count)."""
+    if statistics.covariance_estimator is not None:
+        return statistics.covariances
+    factors = np.maximum(1 - 1 / statistics.counts, 0)
+    return statistics.covariances * factors[:, None, None]
+
+
+def pooled_and_total(statistics):
+    """The pooled maximum likelihood covariance, and the total covariance.
+
+    A variance that is a rounding error becomes zero: the computed standard deviation of
+    equal numbers is a few units in the last place of their mean, or of the total
+    standard deviation if the samples were centered before.
+    """
+    weights = statistics.counts / statistics.counts.sum()
+    factors = np.maximum(1 - 1 / statistics.counts, 0)
+    factors = factors if statistics.covariance_estimator is None else 1.0
+    pooled = np.tensordot(weights * factors, statistics.covariances, axes=1)
+    offsets = statistics.means - weights @ statistics.means
+    total = pooled + (offsets.T * weights) @ offsets
+    sizes = np.abs(statistics.means).max(axis=0)
+    deviations = np.sqrt(np.diag(total))
+    varies = deviations > ROUNDING * sizes
+    total = total * varies * varies[:, None]
+    own = np.sqrt(np.diag(pooled))
+    varies &= own > ROUNDING * (sizes + deviations)
+    return pooled * varies * varies[:, None], total
+
+
+def without_rounding(statistics, total):
+    """Covariances of the classes, in which rounding errors of variances become zero."""
+    covariances = maximum_likelihood(statistics)
+    own = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    sizes = np.abs(statistics.means) + np.sqrt(np.diag(total))
+    varies = (own > ROUNDING * sizes) & (np.diag(total) > 0)
+    return covariances * varies[:, :, None] * varies[:, None]
+
+
+def pooling_intensities(pooling, counts, n_features):
+    r"""The intensities :math:`\rho_k` of classes with given numbers of samples."""
+    if pooling == np.inf:
+        return np.ones(len(counts))
+    prior = pooling * n_features
+    total = np.maximum(counts - 1, 0) + prior
+    return np.where(total > 0, prior / np.where(total > 0, total, 1), 1.0)
+
+
+def target_variances(pooled, total, n_distinct):
+    """The diagonal of D for each target.
+
+    A feature that is constant within all classes is treated as if it varied in one of
+    ``n_distinct`` samples.
+    """
+    own, totals = np.diag(pooled), np.diag(total)
+    own = np.where(own > 0, own, totals / n_distinct)
+    mean = own.sum() / max(np.count_nonzero(totals), 1)
+    return {"diagonal": own, "identity": np.full_like(own, mean)}
+
+
+def coordinates_of(total, variances=None):
+    r"""Coordinates of the samples in which D is the identity.
+
+    The columns of the basis span :math:`D^{-1} T` with the total covariance T, which
+    contains all discriminants. If T has full rank, the basis is
+    :math:`D^{-1/2}`.
+
+    Parameters
+    ----------
+    total : ndarray of shape (n_features, n_features)
+        The total covariance.
+    variances : ndarray of shape (n_features,), default=None
+        The diagonal of D; by default, that of T.
+
+    Returns
+    -------
+    Coordinates
+    """
+    totals = np.diag(total)
+    if not totals.max() > np.finfo(np.float64).tiny:
+        raise ValueError(
+            "All features are constant, or their variances are too small for "
+            f"floating-point numbers (largest variance {totals.max():.3g}). "
+            "Multiply X by a common factor, or use StandardScaler."
+        )
+    deviations = np.sqrt(np.where(totals > 0, totals, 1))
+    scales = deviations if variances is None else np.sqrt(variances)
+    scales = np.where(totals > 0, scales, 1)
+    # The tolerance is ten times that of `whitener`: otherwise, rounding would decide
+    # whether the covariance of a class is singular in the remaining directions.
+    tol = 10 * len(total) * ROUNDING
+    root = semidefinite_root(total / deviations / deviations[:, None], tol)
+    if root.shape[1] == len(total):
+        return Coordinates(np.diag(1 / scales), float(np.log(scales).sum()))
+    axes, _ = np.linalg.qr(root)
+    samples, _ = np.linalg.qr(deviations[:, None] * axes)
+    axes, _ = np.linalg.qr((deviations / scales)[:, None] * axes)
+    basis = axes / scales[:, None]
+    return Coordinates(basis, -float(np.linalg.slogdet(basis.T @ samples)[1]))
+
+
+def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLINGS):
+    """Select the covariances with held-out samples, and calibrate the posteriors.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        The samples.
+    coordinates : dict of Coordinates
+        Coordinates in which D is the identity, for each target.
+    statistics : dict of ClassStatistics
+        Statistics of all samples, in the coordinates of each target.
+    priors : ndarray of shape (n_classes,)
+        Prior probabilities of the classes.
+    poolings : sequence of float
+        Candidates of the pooling in descending order.
+
+    Returns
+    -------
+    Selection or None
+        None if no samples can be held out.
+    """
+    rows, densities = [], []
+    for target, total in statistics.items():
+        shares = total.counts / total.counts.sum()
+        total, weights = in_distinct_samples(total, held_out.y, held_out.weights)
+        X, parts = held_out.X @ coordinates[target].basis, []
+        tried = _distinct_poolings(poolings, total)
+        for out in held_out.folds():
+            sums = X[out], held_out.y[out], weights[out]
+            training = training_statistics(total, *sums, distinct=True)
+            if len(training.classes) == len(total.classes):  # not because of rounding
+                parts.append(_log_densities(training, shares, tried, X[out]))
+                rows.append(out)
+        densities.append(parts)
+    if not rows:
+        return None
+    rows = np.concatenate(rows[: len(densities[0])])
+    densities = np.stack([np.concatenate(parts, axis=2) for parts in densities])
+    grid = np.meshgrid(list(statistics), tried, RIDGES, indexing="ij")
+    names = "target", "pooling", "ridge"
+    candidates = dict(zip(names, map(np.ravel, grid), strict=True))
+    densities = densities.reshape(-1, len(rows), len(priors))
+    labels = np.searchsorted(total.classes, held_out.y[rows])
+    weights = (priors / total.counts)[labels] * weights[rows]
+    weights, groups = weights / weights.sum(), held_out.groups[rows]
+    samples, n = (labels, weights), len(held_out.y)
+    scores = tempered_scores(densities, np.log(priors), *samples, n)
+    # The diagonal does not depend on the units of the features, the identity does.
+    selection = choose(candidates, scores, weights, groups, candidates["target"])
+    found = densities[selection.index]
+    warn_if_at_chance(found, labels, weights, groups)
+    temperature = calibrated_temperature(found, np.log(priors), *samples, groups, n)
+    return replace(selection, temperature=temperature)
+
+
+def _distinct_poolings(poolings, statistics):
+    """The candidates without those whose intensities all nearly equal one."""
+    n = statistics.n_features
+    return [
+        pooling
+        for pooling in poolings
+        if pooling in (np.inf, 0)
+        or pooling_intensities(pooling, statistics.counts, n).min() < _NEARLY_POOLED
+    ]
+
+
+def _log_densities(training, shares, poolings, X):
+    """Log densities of shape (n_poolings, n_ridges, n_samples, n_classes).
+
+    They are NaN for candidates with which the covariance of a class is singular.
+    """
+    covariances, ridges = maximum_likelihood(training), np.array(RIDGES)[:, None]
+    pooled, (n_samples, n) = np.tensordot(shares, covariances, axes=1), X.shape
+    found = np.empty((len(poolings), len(ridges), n_samples, len(covariances)))
+    for of_pooling, pooling in zip(found, poolings, strict=True):
+        intensities = pooling_intensities(pooling, training.counts, n)
+        for k, (mean, rho) in enumerate(zip(training.means, intensities, strict=True)):
+            if rho < 1 or k == 0:  # otherwise, the axes of the previous class
+                covariance = (1 - rho) * covariances[k] + rho * pooled
+                rank = training.counts[k] - 1 if rho == 0 else n
+                variances, axes = _principal_axes(covariance, rank)
+                variances = (1 - ridges) * variances + ridges
+                logs = np.log(variances).sum(axis=1)
+                logs += (n - len(axes.T)) * np.log(ridges[:, 0])
+            offsets = X - mean
+            squares = np.square(offsets @ axes)
+            of_axes = (1 / variances) @ squares.T
+            if len(axes.T) < n:
+                rest = np.square(offsets).sum(axis=1) - squares.sum(axis=1)
+                of_axes += np.maximum(rest, 0) / ridges
+            of_pooling[:, :, k] = -(of_axes + logs[:, None]) / 2
+    return found
+
+
+def _principal_axes(covariance, rank):
+    """Variances and principal axes of a covariance of at most the given rank."""
+    if rank >= len(covariance) / 2:
+        return np.linalg.eigh(covariance)
+    root = semidefinite_root(covariance, len(covariance) * ROUNDING)
+    left, sizes, _ = np.linalg.svd(root, full_matrices=False)
+    return np.square(sizes), left
+
+
+def gaussians_of(covariances, pooled, intensities, ridge, names):
+    """The Gaussians of classes, in coordinates in which D is the identity.
+
+    Parameters
+    ----------
+    covariances : ndarray of shape (n_classes, n, n)
+    pooled : ndarray of shape (n, n)
+    intensities : ndarray of shape (n_classes,)
+        The intensities of ``pooled``. If all are one, there is one covariance.
+    ridge : float
+        The intensity of D.
+    names : list of str
+        Names of the classes in errors.
+
+    Raises
+    ------
+    ValueError
+        If the covariance of a class is singular.
+    """
+    if (intensities == 1).all():
+        covariances, names = pooled[None], ["all classes together"]
+    found = []
+    for covariance, rho, name in zip(covariances, intensities, names, strict=False):
+        mixed = (1 - ridge) * ((1 - rho) * covariance + rho * pooled)
+        found.append(_whitener(mixed + ridge * np.eye(len(pooled)), name))
+    whiteners, log_scales = zip(*found, strict=True)
+    return Gaussians(np.stack(whiteners), np.array(log_scales))
+
+
+def closed_form_ridge(pooled, n_distinct):
+    """The intensity with which the pooled covariance is shrunk to its diagonal.
+
+    The intensity minimizes the mean square error of the correlations r, whose variance
+    is (1 - r^2)^2 / n for Gaussians and n degrees of freedom (Schaefer and Strimmer,
+    2005). The diagonal has at least the weight of one sample.
+    """
+    variances = np.diag(pooled)
+    varies = variances > 0
+    deviations = np.sqrt(variances[varies])
+    correlations = pooled[np.ix_(varies, varies)] / deviations / deviations[:, None]
+    squares = np.square(correlations[~np.eye(len(deviations), dtype=bool)])
+    degrees = max(n_distinct.sum() - len(n_distinct), 0)
+    least, size = 1 / (degrees + 1), degrees * squares.sum()
+    errors = np.square(1 - squares).sum()
+    return max(least, min(errors / size, 1.0)) if size > 0 else 1.0
+
+
+def whitener(covariance):
+    """A matrix W such that W' covariance W is the identity."""
+    factor = np.linalg.cholesky(covariance)
+    return solve_triangular(factor, np.eye(len(factor)), lower=True).T
+
+
+def _whitener(covariance, name):
+    """W with W' covariance W = I, and the log-determinant of the inverse of W."""
+    n_features, deviations = len(covariance), np.sqrt(np.diag(covariance))
+    try:
+        found = whitener(covariance)
+    except np.linalg.LinAlgError:
+        found = np.full_like(covariance, np.inf)
+    # Squares of ``scales`` are the variances of features given the previous features.
+    scales = 1 / np.diag(found)
+    if not (scales > np.sqrt(n_features * ROUNDING) * deviations).all():
+        rank = np.linalg.matrix_rank(covariance, hermitian=True)
+        raise ValueError(
+            f"The covariance of {name} is singular: its rank is {rank}, but the "
+            f"samples span {n_features} dimensions. Use a positive regularization, a "
+            'shrinking covariance_estimator such as "oas", fewer features, or more '
+            "samples."
+        )
+    return found, float(np.log(scales).sum())
