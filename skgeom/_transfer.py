@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import (
     PRECISION,
@@ -35,6 +35,7 @@ from skgeom.utils.validation import (
     check_spd_samples,
     check_two_classes,
     checked_labels,
+    sample_labels,
     warn_user,
 )
 
@@ -364,15 +365,9 @@ def _domains(domain, n_samples):
     """Pairs of a domain label and the indices of its samples; the label may be None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
-    with naming("domain"):
-        domain = column_or_1d(domain)
-        assert_all_finite(domain, input_name="domain")
+    domain = sample_labels(domain, "domain", n_samples)
     if domain.dtype.kind == "M":
         domain = domain.astype("M8[us]")  # tolist() converts nanoseconds to integers
-    if len(domain) != n_samples:
-        raise ValueError(
-            f"X has {n_samples} matrices, but domain has {len(domain)} labels."
-        )
     labels = dict.fromkeys(domain.tolist())
     return [(label, np.flatnonzero(domain == label)) for label in labels]
 

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -370,17 +371,24 @@ def checked_groups(groups, y, sample_weight=None):
     """The indices of the groups of samples of positive weight; None without groups."""
     if groups is None:
         return None
-    groups = known_labels(groups.compute() if is_dask(groups) else groups, "groups")
-    groups = np.asarray(on_cpu(groups))
-    if groups.shape != np.shape(y)[:1]:
-        raise ValueError(
-            f"groups must contain one label per sample, {len(y)} in total, got shape "
-            f"{groups.shape}."
-        )
+    groups = sample_labels(groups, "groups", len(y))
     used = check_sample_weight(sample_weight, y) > 0
     with naming("groups"):
-        assert_all_finite(groups, input_name="groups")
         return np.unique(groups[used], return_inverse=True)[1]
+
+
+def sample_labels(labels, name, n_samples):
+    """Validated labels of the samples, such as groups: one per sample, none missing."""
+    labels = known_labels(labels.compute() if is_dask(labels) else labels, name)
+    labels = np.asarray(on_cpu(labels))
+    if labels.shape not in ((n_samples,), (n_samples, 1)):
+        raise ValueError(
+            f"{name} must contain one label per sample, {n_samples} in total, got "
+            f"shape {labels.shape}."
+        )
+    with naming(name):
+        assert_all_finite(labels, input_name=name)
+    return labels.reshape(n_samples)
 
 
 def known_labels(y, name="y"):
@@ -400,6 +408,8 @@ def known_labels(y, name="y"):
         missing, y = np.asarray(y.isna()), np.asarray(y)
     elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
         missing = np.array([_is_missing(label) for label in y], dtype=bool)
+    elif getattr(getattr(y, "dtype", None), "kind", None) in ("M", "m"):
+        missing = np.isnat(y)
     else:
         return y
     if missing.any():
@@ -414,7 +424,9 @@ def known_labels(y, name="y"):
 
 
 def _is_missing(label):
-    """Whether a label is None, NaN or the missing value of pandas."""
+    """Whether a label is None, NaN, NaT or the missing value of pandas."""
+    if isinstance(label, date | np.datetime64 | np.timedelta64):
+        return label != label  # NaT
     return label is None or is_scalar_nan(label) or is_pandas_na(label)
 
 

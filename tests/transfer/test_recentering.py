@@ -1,6 +1,7 @@
 """Recentering, beside pyriemann's and written out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.geodesic import geodesic_riemann
@@ -139,6 +140,30 @@ def test_window_forgets(people):
     assert_allclose(two.means_[None], expected, rtol=1e-6)
 
 
+def test_missing_domains_are_errors(people):
+    X, _, domain = people
+    dates = np.where(domain == "bo", np.datetime64("NaT"), np.datetime64("2026-01-01"))
+    missing = {
+        "None": np.where(domain == "bo", None, domain),
+        "list": [float("nan") if label == "bo" else label for label in domain],
+        "pd.NA": pd.Series(domain, dtype="string").replace("bo", pd.NA),
+        "NaT": dates,
+        "objects": pd.Series(dates).astype(object).to_numpy(),
+    }
+    first, count = np.argmax(domain == "bo"), np.count_nonzero(domain == "bo")
+    for labels in missing.values():
+        message = f"domain contains {count} missing labels, the first .* row {first}."
+        with pytest.raises(ValueError, match=message):
+            Recentering().fit(X, domain=labels)
+
+
+def test_large_numbers_of_domains_are_exact(people):
+    X, _, domain = people
+    numbers = 2**53 + np.unique(domain, return_inverse=True)[1]
+    model = Recentering().fit(X, domain=pd.array(numbers, dtype="Int64"))
+    assert set(model.means_) == set(numbers.tolist())
+
+
 def test_errors(people):
     X, _, domain = people
     model = Recentering().fit(X, domain=domain)
@@ -146,11 +171,11 @@ def test_errors(people):
         model.transform(X)
     with pytest.raises(ValueError, match=r"'dan' has one sample.*partial_fit"):
         model.transform(X[:2], ["ann", "dan"])
-    with pytest.raises(ValueError, match="72 matrices, but domain has 71 labels"):
+    with pytest.raises(ValueError, match=r"one label per sample, 72 .* \(71,\)"):
         model.fit(X, domain=domain[1:])
     with pytest.raises(ValueError, match="domain contains NaN"):
         model.fit(X, domain=np.where(domain == "ann", np.nan, 1.0))
-    with pytest.raises(ValueError, match="should be a 1d array"):
+    with pytest.raises(ValueError, match=r"domain must .* got shape \(72, 2\)"):
         model.fit(X, domain=np.c_[domain, domain])
     bad = X.copy()
     bad[3] = -np.eye(4)
