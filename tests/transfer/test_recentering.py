@@ -8,10 +8,11 @@ from pyriemann.geometry.geodesic import geodesic_riemann
 from pyriemann.geometry.mean import mean_euclid, mean_logeuclid, mean_riemann
 from pyriemann.transfer import TLCenter, encode_domains
 
-from skgeom import Recentering
+from skgeom import Recentering, TransferDiscriminantAnalysis
 from skgeom.geometry import distance_affine_invariant, expm
 
 MEANS = {"riemann": mean_riemann, "logeuclid": mean_logeuclid, "euclid": mean_euclid}
+BY_DOMAIN = Recentering(), TransferDiscriminantAnalysis(shrinkage=0.5)
 
 
 @pytest.fixture
@@ -155,6 +156,31 @@ def test_missing_domains_are_errors(people):
         message = f"domain contains {count} missing labels, the first .* row {first}."
         with pytest.raises(ValueError, match=message):
             Recentering().fit(X, domain=labels)
+
+
+@pytest.mark.parametrize("estimator", BY_DOMAIN)
+def test_domains_of_one_class_warn(people, estimator):
+    X, y, domain = people
+    rest = (domain != "bo") | (y == 1)
+    message = r"The domain 'bo' contains only the class 1 \(.*: 1 of 3\).*Remove its"
+    with pytest.warns(UserWarning, match=message):
+        estimator.fit(X[rest], y[rest], domain=domain[rest])
+    estimator.fit(X, y, domain=domain)
+    Recentering().fit(X[y == 1], y[y == 1], domain=domain[y == 1])
+
+
+def test_encoded_domains_are_not_classes(people):
+    X, y, domain = people
+    _, encoded = encode_domains(X, y, domain)
+    for estimator in BY_DOMAIN:
+        with pytest.raises(ValueError, match=r"'ann/0', contain .*decode_dom"):
+            estimator.fit(X, encoded, domain=domain)
+        with pytest.warns(UserWarning, match=r"9 labels y, such as 'ann/0'.*decode"):
+            estimator.fit(X, encoded)
+    # Labels with a slash that are classes of each domain, and labels of one part.
+    for labels in (np.array(["go/left", "go/right", "stop"])[y], "go/" + y.astype(str)):
+        Recentering().fit(X, labels, domain=domain)
+        Recentering().fit(X, labels)
 
 
 def test_large_numbers_of_domains_are_exact(people):
