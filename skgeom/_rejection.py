@@ -45,6 +45,7 @@ from skgeom.utils.estimator import (
 )
 from skgeom.utils.validation import (
     check_array,
+    check_labels,
     check_sample_weight,
     check_two_classes,
     checked_labels,
@@ -771,10 +772,11 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     array([0.6, 0.8, 0.9])
     """
     y_true = column_or_1d(y_true)
-    y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
-    check_consistent_length(y_true, y_score)
     found = np.unique(y_true)
     labels = found if labels is None else column_or_1d(labels)
+    check_labels(y_score, -1, labels, "y_score", "labels")
+    y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
+    check_consistent_length(y_true, y_score)
     if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
         raise ValueError(
             f"y_score has {y_score.shape[1]} columns, but the labels are "

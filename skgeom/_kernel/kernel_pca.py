@@ -30,7 +30,12 @@ from skgeom.utils.estimator import (
     validate_data,
 )
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import check_array, checked_labels, warn_if_unscaled
+from skgeom.utils.validation import (
+    check_array,
+    check_labels,
+    checked_labels,
+    warn_if_unscaled,
+)
 
 # Minimum number of samples from which the principal axes are computed. With this number
 # instead of all 30,000 images of MNIST, the fit is 1.5 times as fast
@@ -321,6 +326,8 @@ class LandmarkKernelPCA(
                 "Preimages can be computed only for kernel='rbf', not for "
                 f"{self._kernel.function!r}."
             )
+        names = self.get_feature_names_out()
+        check_labels(filters, -1, names, "filters", "the output")
         filters = check_array(filters, dtype=np.float64, input_name="filters")
         if filters.shape[1] != len(self.offset_):
             raise ValueError(

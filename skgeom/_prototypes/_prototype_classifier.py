@@ -55,6 +55,7 @@ from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_array,
+    check_labels,
     check_not_dict,
     check_sample_weight,
     check_spd_samples,
@@ -529,6 +530,10 @@ class PrototypeClassifier(
         labels = like(np.repeat(np.arange(len(counts)), counts), X)
         reduced, given = self._reduce(X), None
         if not isinstance(self.init, str):
+            names = getattr(self, "feature_names_in_", None)
+            check_labels(self.init, -1, names, "init", "X")
+            rows = self.prototype_labels_
+            check_labels(self.init, 0, rows, "init", "prototype_labels_")
             shape = sum(counts), *reduced.shape[1:]
             given = given_prototypes(self.init, shape, labels, X.dtype, self._n_copies)
         self._check_not_tiny(reduced)

@@ -121,7 +121,8 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
 
     The decorated function receives its arguments ``names`` as float64 arrays, because
     factorizations in float32 would lose half of the accurate digits. The result is
-    converted to float32 if all these arguments are float32 arrays. If
+    converted to float32 if all these arguments are float32 arrays. The labels of data
+    frames along the last axis, the features, must be equal. If
     ``cast(result, arguments)`` is given, it performs this conversion; ``arguments`` are
     the arguments of the call by name.
 
@@ -140,6 +141,7 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
         def wrapper(*args, **kwargs):
             bound = signature.bind(*args, **kwargs)
             given = [bound.arguments[name] for name in names]
+            check_same_features(dict(zip(names, given, strict=True)))
             xp = namespace(*given)
             model = None
             if xp is not np:
@@ -702,9 +704,53 @@ def check_not_dict(values, name):
 
 
 def has_labels(values):
-    """Whether the labels of a pandas object are not the positions 0, 1, 2, ..."""
-    axes = values.axes if hasattr(values, "iloc") else []
-    return any(list(axis) != [*range(len(axis))] for axis in axes)
+    """Whether the labels of a data frame or series are not the positions 0, 1, ..."""
+    of_axes = (labels_of(values, axis) for axis in (0, -1))
+    return any(len(found) and [*found] != [*range(len(found))] for found in of_axes)
+
+
+def labels_of(values, axis):
+    """The labels of a data frame or series along an axis; empty without labels.
+
+    The default labels of pandas and Polars, which number the entries, are no labels.
+    """
+    if hasattr(values, "iloc"):
+        labels = values.axes[axis]
+        is_default = labels.name is None and getattr(labels, "start", None) == 0
+        return [] if is_default and labels.step == 1 else [*labels]
+    if axis and type(values).__module__.startswith("polars."):
+        names = getattr(values, "columns", [])  # a series has no labels
+        return [] if names == [f"column_{k}" for k in range(len(names))] else names
+    return []
+
+
+def check_same_features(arrays):
+    """Raise ValueError if labels along the last axes of arrays contradict each other.
+
+    ``arrays`` contains the arguments by name.
+    """
+    expected, of = [], None
+    for name, values in arrays.items():
+        check_labels(values, -1, expected, name, of)
+        if not expected:
+            expected, of = labels_of(values, -1), name
+
+
+def check_labels(values, axis, expected, name, of):
+    """Raise ValueError if labels along an axis contradict the expected order.
+
+    Labels that do not occur in ``expected`` have a different meaning. ``of`` is what
+    has the expected order, such as "classes".
+    """
+    found = labels_of(values, axis)
+    pairs = zip(found, () if expected is None else expected, strict=False)
+    wrong = [(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]]
+    if wrong and not {*found}.isdisjoint(expected):
+        number, label, other = wrong[0]
+        raise ValueError(
+            f"{name} has the label {label!r} at position {number}, where {of} has "
+            f"{other!r}. Sort {name} in the order of {of}, or pass an array."
+        )
 
 
 def _where(mask):
