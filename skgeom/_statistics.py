@@ -61,6 +61,13 @@ _RANGE = np.finfo(np.float64)
 _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 
 
+class UndefinedCovarianceError(ValueError, AttributeError):
+    """The weights of a class are too small for a sample covariance.
+
+    The class inherits from AttributeError, so that ``hasattr`` returns False.
+    """
+
+
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labeled data.
 
@@ -393,6 +400,8 @@ class ClassStatistics:
 
         Raises
         ------
+        TypeError
+            If a part is not a ClassStatistics.
         ValueError
             If parts have different features or axes, labels of different types, such as
             strings and numbers, or covariances that are not sample covariances.
@@ -406,7 +415,7 @@ class ClassStatistics:
         >>> ClassStatistics.merge(parts)
         ClassStatistics(2 classes, 2 features, 6 samples)
         """
-        return sum(parts, start=cls.empty())
+        return sum(map(_checked_type, parts), start=cls.empty())
 
     @property
     def covariances(self):
@@ -423,7 +432,7 @@ class ClassStatistics:
         for k in np.flatnonzero((self.counts <= 1) & is_sample):
             # A covariance requires more than zero degrees of freedom.
             if namespace(self.means).any(self._matrices[int(k), ...]):
-                raise ValueError(
+                raise UndefinedCovarianceError(
                     f"The weights of class {self.classes[k]} add up to "
                     f"{self.counts[k]:.3g}, but weights count samples: they must add "
                     "up to more than 1 if the samples of the class differ. Multiply "
@@ -1404,14 +1413,23 @@ def checked_statistics(statistics):
     TypeError
         If ``statistics`` is not a ClassStatistics.
     """
-    if not isinstance(statistics, ClassStatistics):
-        raise TypeError(
-            "statistics must be a ClassStatistics, for example "
-            f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
-        )
+    _checked_type(statistics)
     if namespace(statistics.means) is np or is_dispatched(statistics.means):
         return statistics
     return statistics.__sklearn_array_api_convert__(to_numpy)
+
+
+def _checked_type(statistics):
+    """The argument; TypeError if it is not a ClassStatistics."""
+    if not isinstance(statistics, ClassStatistics):
+        raise TypeError(
+            "statistics must be a ClassStatistics, got "
+            f"{type(statistics).__name__}. For samples, use ClassStatistics.from_data("
+            "X, y). For moments, use ClassStatistics(classes, counts, means, "
+            "covariances) or ClassStatistics.from_second_moments(classes, counts, "
+            "second_moments)."
+        )
+    return statistics
 
 
 def check_means(statistics, name):

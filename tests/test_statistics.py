@@ -239,6 +239,9 @@ def test_bad_weights(data):
     with pytest.raises(ValueError, match=r"class 2 add up to 0\.9, but weights"):
         small = np.where(y == 2, 0.1, 1)
         _ = ClassStatistics.from_data(X, y, sample_weight=small).covariances
+    statistics = ClassStatistics.from_data(X, y, sample_weight=small)
+    assert not hasattr(statistics, "covariances")
+    assert not hasattr(statistics, "second_moments")
     with pytest.raises(ValueError, match="at least one non-zero number"):
         ClassStatistics.from_data(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="Negative values"):
