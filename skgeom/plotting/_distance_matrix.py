@@ -121,7 +121,7 @@ class DistanceMatrixDisplay(Display):
         )
         matrix = estimator.class_distances(regularized=regularized)
         # class_distances of estimators without a choice are Hellinger distances.
-        label = _label(getattr(estimator, "distance", "hellinger"))
+        label = _label(getattr(estimator, "distance_", "hellinger"))
         return cls(on_cpu(matrix), on_cpu(estimator.classes_), label).plot(
             ax=ax, **kwargs
         )
