@@ -134,9 +134,9 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If X does not have 3 or 4 axes, if a value is infinite or NaN, if the images
-            are too small for the features, if the channels are probably not on the axis
-            ``channel_axis``, or if ``features`` is empty or contains unknown or
-            repeated names.
+            are too small for the features, if ``channel_axis`` is None and axis 1
+            probably contains the channels, or if ``features`` is empty or contains
+            unknown or repeated names.
         """
         _for_each_size(self._check, X)
         return self

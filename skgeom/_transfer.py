@@ -414,8 +414,8 @@ def _check_not_encoded(classes):
     if not all("/" in label for label in labels):
         return
     remedy = "X, y, domain = pyriemann.transfer.decode_domains(X, y)"
-    pairs = [(f"{domain}/", label) for domain in classes for label in classes[domain]]
-    if all(label.startswith(prefix) for prefix, label in pairs):
+    pairs = [(domain, label) for domain in classes for label in classes[domain]]
+    if all(str(label).startswith(f"{domain}/") for domain, label in pairs):
         raise ValueError(
             f"The labels y, such as {labels[0]!r}, contain the domain, so each domain "
             f"has different classes. Use {remedy}."

@@ -57,6 +57,7 @@ from skgeom.utils.validation import (
     check_array,
     check_labels,
     check_not_dict,
+    check_order_of_features,
     check_sample_weight,
     check_spd_samples,
     check_symmetric,
@@ -530,8 +531,7 @@ class PrototypeClassifier(
         labels = like(np.repeat(np.arange(len(counts)), counts), X)
         reduced, given = self._reduce(X), None
         if not isinstance(self.init, str):
-            names = getattr(self, "feature_names_in_", None)
-            check_labels(self.init, -1, names, "init", "X")
+            check_order_of_features(self.init, "init", self)
             rows = self.prototype_labels_
             check_labels(self.init, 0, rows, "init", "prototype_labels_")
             shape = sum(counts), *reduced.shape[1:]

@@ -121,8 +121,8 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
 
     The decorated function receives its arguments ``names`` as float64 arrays, because
     factorizations in float32 would lose half of the accurate digits. The result is
-    converted to float32 if all these arguments are float32 arrays. The labels of data
-    frames along the last axis, the features, must be equal. If
+    converted to float32 if all these arguments are float32 arrays. The arguments must
+    not be data frames with different orders of the features, the last axis. If
     ``cast(result, arguments)`` is given, it performs this conversion; ``arguments`` are
     the arguments of the call by name.
 
@@ -722,6 +722,12 @@ def labels_of(values, axis):
         names = getattr(values, "columns", [])  # a series has no labels
         return [] if names == [f"column_{k}" for k in range(len(names))] else names
     return []
+
+
+def check_order_of_features(values, name, estimator):
+    """Raise ValueError if labels of columns contradict the order of the features."""
+    expected = getattr(estimator, "feature_names_in_", None)
+    check_labels(values, -1, expected, name, "X")
 
 
 def check_same_features(arrays):
