@@ -185,9 +185,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
         means, counts = {}, {}
-        domains = _domains(domain, len(X))
-        if np.shape(y) == (len(X),):
-            _check_classes_of_domains(y, domains)
+        domains, classes = _domains(domain, len(X)), np.asarray(on_cpu(y))
+        if classes.shape == (len(X),):
+            _check_classes_of_domains(classes, domains)
         for label, members in domains:
             means[label] = _mean_of_domain(label, X[members], self.metric)
             counts[label] = len(members)
@@ -388,7 +388,6 @@ def _domains(domain, n_samples):
 
 def _check_classes_of_domains(y, domains):
     """Warn of domains of one class; ValueError for labels of ``encode_domains``."""
-    y = np.asarray(on_cpu(y))
     classes = {label: {*y[members].tolist()} for label, members in domains}
     _check_not_encoded(classes)
     single = [label for label, found in classes.items() if len(found) == 1]
