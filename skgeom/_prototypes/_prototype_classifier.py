@@ -8,7 +8,7 @@ from math import ceil
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -580,10 +580,8 @@ class PrototypeClassifier(
                 f"{np.shape(X)}. One sample is X[None]."
             )
         if self._accepts_vectors and ndim != 3:
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
-            )
-            return csr_array(X) if issparse(X) else X
+            options = {"accept_sparse": "csr", "dtype": float_dtypes(X)}
+            return validate_data(self, X, **options, reset=reset)
         hermitian = not self._accepts_vectors
         X = check_spd_samples(self, X, reset=reset, hermitian=hermitian)
         return embedded(X) if self._n_copies == 2 else X

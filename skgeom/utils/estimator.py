@@ -20,6 +20,7 @@ from threading import RLock
 from time import monotonic
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.base import (
@@ -129,8 +130,19 @@ class BaseEstimator(_BaseEstimator):
 
 
 def validate_data(estimator, X, **options):
-    """scikit-learn's ``validate_data``, with errors that name X."""
+    """scikit-learn's ``validate_data``, with errors that name X.
+
+    Accepted sparse samples become a ``csr_array`` in canonical form: the column indices
+    of a row are sorted and distinct. Functions of SciPy that require this form would
+    otherwise modify X, and fail for read-only X, and sums of squares of the stored
+    entries would be wrong.
+    """
     with naming("X"):
+        if issparse(X) and options.get("accept_sparse"):
+            X = csr_array(X)  # shares the memory of a CSR array
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
         return validation.validate_data(estimator, X, **options)
 
 
