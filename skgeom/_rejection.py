@@ -586,14 +586,17 @@ def _check_kind(y, known):
     NumPy would compare such labels as different. The first known label is a class.
     """
     known = known.tolist()
-    for label in {*y.tolist()} - {*known}:
-        if isinstance(label, str) != isinstance(known[0], str):
-            kinds = "a number", "text"
+    kind = _kind_of(known[0])
+    for label in dict.fromkeys(y.tolist()):
+        if label not in known and _kind_of(label) != kind:
             raise ValueError(
-                f"y contains {label!r}, which is {kinds[isinstance(label, str)]}, but "
-                f"the class {known[0]!r} is {kinds[isinstance(known[0], str)]}. "
-                "Use labels of the type of classes_."
+                f"y contains {label!r}, which is {_kind_of(label)}, but the class "
+                f"{known[0]!r} is {kind}. Use labels of the type of classes_."
             )
+
+
+def _kind_of(label):
+    return "text" if isinstance(label, str) else "a number"
 
 
 def _with_reject_label(classes, label):
@@ -771,8 +774,8 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     ------
     ValueError
         If ``labels`` does not contain one distinct label for each column, if a true
-        label is missing or not in ``labels``, if a score is infinite or NaN, or if all weights are
-        zero.
+        label is missing or not in ``labels``, if a score is infinite or NaN, or if all
+        weights are zero.
 
     See Also
     --------
