@@ -47,6 +47,7 @@ from skgeom.utils.validation import (
     check_array,
     check_sample_weight,
     check_two_classes,
+    checked_groups,
     checked_labels,
     checked_targets,
     known_labels,
@@ -280,6 +281,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_holds_numbers(sample_weight, "sample_weight")
         if not is_dask(X):  # data frames need series of labels and weights
             sample_weight = on_cpu(_in_memory(sample_weight))
+            fit_params = {key: _in_memory(values) for key, values in fit_params.items()}
         routed = self._route(sample_weight, fit_params)
         weights = sample_weight
         if weights is None:
@@ -395,17 +397,20 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if cv is None:  # with many folds, classifiers are similar to the final one
                 counts = np.unique(y, return_counts=True)[1]
                 cv = int(min(np.clip(counts.min(), 5, 10), max(counts.max(), 2)))
-            groups = routed.splitter.split.get("groups")
-            if groups is not None and isinstance(cv, Integral):
-                n_groups = len(np.unique(groups))
-                if n_groups < 2:
-                    raise ValueError(
-                        "groups contains one group, so no group can be held out. Use "
-                        "at least two groups, or groups=None."
-                    )
-                cv = StratifiedGroupKFold(min(cv, n_groups))
+            params = routed.splitter.split
+            groups = checked_groups(params.get("groups"), y)
+            if groups is not None:
+                params["groups"] = groups
+                if isinstance(cv, Integral):
+                    n_groups = groups.max() + 1
+                    if n_groups < 2:
+                        raise ValueError(
+                            "groups contains one group, so no group can be held out. "
+                            "Use at least two groups, or groups=None."
+                        )
+                    cv = StratifiedGroupKFold(min(cv, n_groups))
             cv = check_cv(cv, y, classifier=True)
-            splits = list(cv.split(X, y, **routed.splitter.split))
+            splits = list(cv.split(X, y, **params))
             results = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fold_confidences)(
                     clone(self.estimator), X, y, train, test, routed.estimator.fit

@@ -384,7 +384,7 @@ def checked_groups(groups, y, sample_weight=None):
 
 
 def known_labels(y, name="y"):
-    """The labels; data of pandas and pyarrow are converted to NumPy arrays.
+    """The labels; data of pandas, Polars and pyarrow are converted to NumPy arrays.
 
     Nullable dtypes of pandas are converted to NumPy dtypes, because scikit-learn would
     convert such integers and booleans to floating-point numbers.
@@ -394,10 +394,15 @@ def known_labels(y, name="y"):
     ValueError
         If labels in a series, a list or an object array are missing.
     """
-    if type(y).__module__.partition(".")[0] == "pyarrow":
+    library = type(y).__module__.partition(".")[0]
+    if library == "pyarrow":
         y = y.to_pandas()
+    elif library == "polars" and hasattr(y, "to_series") and y.width == 1:
+        y = y.to_series()
     if hasattr(y, "isna"):
         missing, y = np.asarray(y.isna()), np.asarray(y)
+    elif library == "polars" and hasattr(y, "is_null"):
+        missing, y = y.is_null().to_numpy(), y.to_numpy()
     elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
         missing = np.array([_is_missing(label) for label in y], dtype=bool)
     else:

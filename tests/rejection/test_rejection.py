@@ -91,6 +91,8 @@ def test_groups_are_held_out_together(blobs):
         assert model.fit(X, y, groups=groups).threshold_ == given.threshold_
     with pytest.raises(ValueError, match="groups contains one group"):
         model.fit(X, y, groups=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="groups contains 1 missing label"):
+        model.fit(X, y, groups=[None, *map(str, groups[1:])])
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.4])
