@@ -146,6 +146,7 @@ TAKEN = {
     "y of text": lambda X, y: (X, labels(y, ["a", "b", "c"])),
     "y of floats": lambda X, y: (X, y.astype(float)),
     "y of large integers": lambda X, y: (X, y.astype(np.int64) + 2**60),
+    "y of a masked array": lambda X, y: (X, np.ma.masked_array(y, False)),
     "y of categories": lambda X, y: (X, pd.Categorical(labels(y, ["a", "b", "c"]))),
 }
 # Refused, or taken, by what the estimator needs.
@@ -311,6 +312,17 @@ def test_outlier_warns(name, make):
         estimator.fit(make(np.delete(X, 90, axis=0)), np.delete(y, 90))
     (message,) = {str(w.message) for w in caught if "is so far" in str(w.message)}
     assert message.startswith("Sample 90 ") and "decrease by 100.00 %" in message
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLE))
+def test_masked_values_are_missing(name):
+    X, y = data_for(name)
+    mask = np.arange(len(y)) == 3
+    with pytest.raises(ValueError, match=r"y contains 1 missing label.* row 3"):
+        clone(ESTIMATORS[name]).fit(X, np.ma.masked_array(y, mask))
+    mask = mask.reshape(-1, *[1] * (X.ndim - 1)) & np.ones(X.shape, bool)
+    with pytest.raises(ValueError, match="X contains masked values"):
+        clone(ESTIMATORS[name]).fit(np.ma.masked_array(X, mask), y)
 
 
 def in_pieces(X):

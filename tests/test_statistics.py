@@ -425,6 +425,10 @@ def test_labels_of_pandas_and_pyarrow_stay_exact(rng):
             assert model.classes_.tolist() == sorted(set(y))
     model = RejectionClassifier(GaussianClassifier()).fit(X, pa.array(text))
     assert model.classes_.tolist() == ["a", "b"]
+    weights = np.arange(1.0, 13)
+    expected = ClassStatistics.from_data(X, text, weights)
+    same = ClassStatistics.from_data(X, text, pa.array(weights))
+    np.testing.assert_array_equal(same.means, expected.means)
 
 
 def test_labels_and_groups_of_polars(rng):

@@ -129,6 +129,14 @@ class BaseEstimator(_BaseEstimator):
         super().__setstate__(state)
 
 
+def check_not_masked(array, name):
+    """Raise ValueError for masked values, which scikit-learn would use."""
+    if np.ma.is_masked(array):
+        raise ValueError(
+            f"{name} contains masked values. Remove or impute such values first."
+        )
+
+
 def validate_data(estimator, X, **options):
     """scikit-learn's ``validate_data``, with errors that name X.
 
@@ -137,13 +145,15 @@ def validate_data(estimator, X, **options):
     otherwise modify X, and fail for read-only X, and sums of squares of the stored
     entries would be wrong.
     """
+    check_not_masked(X, "X")
     with naming("X"):
         if issparse(X) and options.get("accept_sparse"):
             X = csr_array(X)  # shares the memory of a CSR array
             if not X.has_canonical_format:
                 X = X.copy()
                 X.sum_duplicates()
-        return validation.validate_data(estimator, X, **options)
+        X = validation.validate_data(estimator, X, **options)
+    return csr_array(X) if issparse(X) else X  # of a sparse data frame
 
 
 def validated_parameters(**constraints):

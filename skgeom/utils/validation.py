@@ -42,7 +42,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import naming, validate_data
+from skgeom.utils.estimator import check_not_masked, naming, validate_data
 from skgeom.utils.linalg import embedded, from_embedded
 
 # Number of rows that are copied to float64 at a time. For the statistics of MNIST,
@@ -63,6 +63,7 @@ _INDEFINITE = (
 
 def check_array(array, *, input_name, **options):
     """scikit-learn's ``check_array``, with errors that name the argument."""
+    check_not_masked(array, input_name)
     with naming(input_name):
         return _check_array(array, input_name=input_name, **options)
 
@@ -403,6 +404,8 @@ def known_labels(y, name="y"):
         missing, y = np.asarray(y.isna()), np.asarray(y)
     elif library == "polars" and hasattr(y, "is_null"):
         missing, y = y.is_null().to_numpy(), y.to_numpy()
+    elif isinstance(y, np.ma.MaskedArray):
+        missing, y = np.ma.getmaskarray(y), np.asarray(y)
     elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
         missing = np.array([_is_missing(label) for label in y], dtype=bool)
     else:
@@ -717,6 +720,7 @@ def check_sample_weight(sample_weight, X):
     ValueError
         If the weights are malformed, too large or too small.
     """
+    check_not_masked(sample_weight, "sample_weight")
     with naming("sample_weight"):
         weights = _check_sample_weight(
             on_cpu(sample_weight), X, dtype=np.float64, ensure_non_negative=True
