@@ -426,8 +426,8 @@ def test_labels_of_pandas_and_pyarrow_stay_exact(rng):
     model = RejectionClassifier(GaussianClassifier()).fit(X, pa.array(text))
     assert model.classes_.tolist() == ["a", "b"]
     weights = np.arange(1.0, 13)
-    expected = ClassStatistics.from_data(X, text, weights)
-    same = ClassStatistics.from_data(X, text, pa.array(weights))
+    expected = ClassStatistics.from_data(X, text, sample_weight=weights)
+    same = ClassStatistics.from_data(X, text, sample_weight=pa.array(weights))
     np.testing.assert_array_equal(same.means, expected.means)
 
 
