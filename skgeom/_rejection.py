@@ -562,7 +562,7 @@ def _weights_in(params, estimator):
     routed = process_routing(estimator, "fit", **params) if routes else {}
     for name, part in parts:
         of_part = {key.removeprefix(f"{name}__"): params[key] for key in params}
-        of_part = routed[name].get("fit", {}) if routes else of_part
+        of_part = routed.get(name, {}).get("fit", {}) if routes else of_part
         if (weights := _weights_in(of_part, part)) is not None:
             return weights
     return None

@@ -107,6 +107,7 @@ def checked_targets(y, X, **options):
     """Validated target values of the samples X: finite, one per sample."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
+    check_not_masked(y, "y")
     with naming("y"):
         y = _check_y(y, **options)
     with naming("X"):
