@@ -270,8 +270,9 @@ def test_missing_labels_of_a_block(missing, dtype, wine):
     y[150] = missing
     frame = dd.from_pandas(X.assign(y=y.astype(dtype)), npartitions=2)
     message = "Block 1: y contains 1 missing label, the first one in row 61"
-    with pytest.raises(ValueError, match=message):
-        SQFA(2).fit(frame[list(X)], frame["y"])
+    for model in (SQFA(2), RSLVQ(solver="sgd")):
+        with pytest.raises(ValueError, match=message):
+            model.fit(frame[list(X)], frame["y"])
     with pytest.raises(ValueError, match=r"1 missing label.* 150"):
         ClassStatistics.from_blocks([(X, y.astype(dtype))])
 

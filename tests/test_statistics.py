@@ -428,6 +428,28 @@ def test_labels_of_pandas_and_pyarrow_stay_exact(rng):
             assert model.classes_.tolist() == sorted(set(y))
     model = RejectionClassifier(GaussianClassifier()).fit(X, pa.array(text))
     assert model.classes_.tolist() == ["a", "b"]
+    weights = np.arange(1.0, 13)
+    expected = ClassStatistics.from_data(X, text, sample_weight=weights)
+    same = ClassStatistics.from_data(X, text, sample_weight=pa.array(weights))
+    np.testing.assert_array_equal(same.means, expected.means)
+
+
+def test_labels_and_groups_of_polars(rng):
+    pl = pytest.importorskip("polars")
+    X, text, flags = rng.normal(size=(12, 2)), ["a", "b"] * 6, [True, False] * 6
+    message = "contains 1 missing label, the first one in row 10"
+    for y in (text, flags, [0, 1] * 6):
+        expected = ClassStatistics.from_data(X, np.array(y))
+        labels = pl.Series(y)
+        for same in (labels, pl.DataFrame({"y": labels})):
+            found = ClassStatistics.from_data(X, same)
+            assert found.classes.tolist() == expected.classes.tolist()
+        labels[10] = None
+        for missing in (labels, pl.DataFrame({"y": labels})):
+            with pytest.raises(ValueError, match=f"y {message}"):
+                ClassStatistics.from_data(X, missing)
+        with pytest.raises(ValueError, match=f"groups {message}"):
+            GaussianClassifier().fit(X, pl.Series(text), groups=labels)
 
 
 class Duck:

@@ -8,14 +8,13 @@ from math import ceil
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import column_or_1d
 
 from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
 from skgeom._prototypes._training import (
@@ -189,7 +188,9 @@ def fit_blocks(model, X, y, sample_weight):
     import dask
 
     blocks = row_blocks(X, y, sample_weight)
-    labels = dask.compute(*(dask.delayed(_labels)(y) for _, y, _ in blocks))
+    of_block = dask.delayed(_labels)
+    labels = [of_block(number, y) for number, (_, y, _) in enumerate(blocks)]
+    labels = dask.compute(*labels)
     seen = [number for number, some in enumerate(labels) if len(some)]
     if not seen:
         raise ValueError("There are no samples: all blocks of X are empty.")
@@ -221,8 +222,12 @@ def fit_blocks(model, X, y, sample_weight):
     return model
 
 
-def _labels(y):
-    return np.unique(column_or_1d(y)) if len(y) else np.empty(0)
+def _labels(number, y):
+    """The distinct labels of a block; errors contain the block number."""
+    if len(y) == 0:
+        return np.empty(0)
+    with naming_block(number):
+        return np.unique(checked_labels(y, y, whole=False))
 
 
 def check_unchanged(name, before, now):
@@ -585,10 +590,8 @@ class PrototypeClassifier(
                 f"{np.shape(X)}. One sample is X[None]."
             )
         if self._accepts_vectors and ndim != 3:
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
-            )
-            return csr_array(X) if issparse(X) else X
+            options = {"accept_sparse": "csr", "dtype": float_dtypes(X)}
+            return validate_data(self, X, **options, reset=reset)
         hermitian = not self._accepts_vectors
         X = check_spd_samples(self, X, reset=reset, hermitian=hermitian)
         return embedded(X) if self._n_copies == 2 else X

@@ -43,7 +43,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import naming, validate_data
+from skgeom.utils.estimator import check_not_masked, naming, validate_data
 from skgeom.utils.linalg import embedded, from_embedded
 
 # Number of rows that are copied to float64 at a time. For the statistics of MNIST,
@@ -64,6 +64,7 @@ _INDEFINITE = (
 
 def check_array(array, *, input_name, **options):
     """scikit-learn's ``check_array``, with errors that name the argument."""
+    check_not_masked(array, input_name)
     with naming(input_name):
         return _check_array(array, input_name=input_name, **options)
 
@@ -107,6 +108,7 @@ def checked_targets(y, X, **options):
     """Validated target values of the samples X: finite, one per sample."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
+    check_not_masked(y, "y")
     with naming("y"):
         y = _check_y(y, **options)
     with naming("X"):
@@ -394,7 +396,7 @@ def sample_labels(labels, name, n_samples):
 
 
 def known_labels(y, name="y"):
-    """The labels; data of pandas and pyarrow are converted to NumPy arrays.
+    """The labels; data of pandas, Polars and pyarrow are converted to NumPy arrays.
 
     Nullable dtypes of pandas are converted to NumPy dtypes, because scikit-learn would
     convert such integers and booleans to floating-point numbers.
@@ -404,10 +406,17 @@ def known_labels(y, name="y"):
     ValueError
         If labels in a series, a list or an object array are missing.
     """
-    if type(y).__module__.partition(".")[0] == "pyarrow":
+    library = type(y).__module__.partition(".")[0]
+    if library == "pyarrow":
         y = y.to_pandas()
+    elif library == "polars" and hasattr(y, "to_series") and y.width == 1:
+        y = y.to_series()
     if hasattr(y, "isna"):
         missing, y = np.asarray(y.isna()), np.asarray(y)
+    elif library == "polars" and hasattr(y, "is_null"):
+        missing, y = y.is_null().to_numpy(), y.to_numpy()
+    elif isinstance(y, np.ma.MaskedArray):
+        missing, y = np.ma.getmaskarray(y), np.asarray(y)
     elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
         missing = np.array([_is_missing(label) for label in y], dtype=bool)
     elif getattr(getattr(y, "dtype", None), "kind", None) in ("M", "m"):
@@ -776,6 +785,7 @@ def check_sample_weight(sample_weight, X):
     ValueError
         If the weights are malformed, too large or too small.
     """
+    check_not_masked(sample_weight, "sample_weight")
     with naming("sample_weight"):
         weights = _check_sample_weight(
             on_cpu(sample_weight), X, dtype=np.float64, ensure_non_negative=True
