@@ -215,7 +215,7 @@ def _checked_start(start, manifold):
     if manifolds is not None:
         if not hasattr(start, "__len__") or len(start) != len(manifolds):
             raise ValueError(
-                f"start must be a list of {len(manifolds)} points, one for each manifold "
+                f"start must be a list of {len(manifolds)} points, one per manifold "
                 f"of the product, got {start!r}."
             )
         return [_checked_start(*pair) for pair in zip(start, manifolds, strict=True)]
