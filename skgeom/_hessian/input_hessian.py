@@ -133,7 +133,8 @@ def input_hessian(
     ------
     ValueError
         If the estimator was fitted to different features or classes, has no
-        probabilities, accepts float32 only, or is a multilabel classifier; if no formula is available for
+        probabilities, accepts float32 only, or is a multilabel classifier; if no
+        formula is available for
         ``derivatives="analytic"``; if central differences are used and the
         probabilities are not smooth, as for trees and nearest neighbors; if the true
         class of a sample has probability zero, for example because its prior is zero;

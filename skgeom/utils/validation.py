@@ -366,6 +366,15 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     return take(X, positive), y[positive], sample_weight[positive]
 
 
+def weighted_classes(y, sample_weight):
+    """The sorted classes of the samples of positive weight.
+
+    A class of weight zero is left out, as if its samples were removed. Bootstrap
+    samples, for example, rarely contain all samples of a class.
+    """
+    return np.unique(y[sample_weight > 0])
+
+
 def checked_groups(groups, y, sample_weight=None):
     """The indices of the groups of samples of positive weight; None without groups."""
     if groups is None:

@@ -212,7 +212,7 @@ def test_function_of_single_precision(torch, data):
     def logits(X):
         return module(torch.tensor(X)).detach().numpy()
 
-    with pytest.raises(ValueError, match="float32: .* module"):
+    with pytest.raises(ValueError, match=r"float32: .* module"):
         input_hessian(logits, X, y, derivatives="differences")
 
 
@@ -223,5 +223,5 @@ def test_errors_of_any_precision_are_unchanged(data):
         def predict_proba(self, X):
             raise RuntimeError("no licence")
 
-    with pytest.raises(RuntimeError, match="^no licence$"):
+    with pytest.raises(RuntimeError, match=r"^no licence$"):
         input_hessian(Failing().fit(X, y), X, y)
