@@ -119,6 +119,27 @@ def changed(prop, case, X, y, rng):
     return Z, y, Z, {}
 
 
+CLASSIFIERS = [
+    name
+    for name, case in {**ESTIMATORS, **public.VARIANTS}.items()
+    if hasattr(case.make(), "decision_function")
+    and type(case.make()).__module__.startswith("skgeom")
+]
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_scores_have_no_term_that_all_classes_share(name):
+    """A shared term that differs between samples would spoil a calibration by class."""
+    case = {**ESTIMATORS, **public.VARIANTS}[name]
+    X, y = data_of(case, 0)
+    model = fitted(case, X, y)
+    assert_array_equal(model.predict_log_proba(X), model.decision_function(X))
+    two = y < 2
+    model = fitted(case, X[two], y[two])
+    gaps = np.diff(model.predict_log_proba(X))[:, 0]
+    assert_allclose(model.decision_function(X), gaps, rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("name", each(WEIGHTED))
 def test_a_class_of_weight_zero_is_left_out(name):
     """As if the samples were removed: a bootstrap sample may lack a rare class."""
