@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
@@ -382,14 +381,3 @@ def test_gmlvq_that_goes_on_with_few_samples_leaves_their_span():
     model.set_params(n_components=2, max_iter=1, tol=1.0).fit(X[1], y)
     outside = np.linalg.svd(X[1] - X[1].mean(axis=0))[2][11:]
     assert np.abs((model.prototypes_ - X[1].mean(axis=0)) @ outside.T).max() > 0.1
-
-
-def test_calibration_of_five_classes():
-    """Each class is calibrated separately, so scores must not contain distances."""
-    rng, y = np.random.default_rng(3), np.arange(600) % 5
-    means, axes = rng.normal(size=(5, 4)), 0.6 * rng.normal(size=(5, 4, 4)) + np.eye(4)
-    X = means[y] + np.einsum("nij,nj->ni", axes[y], rng.normal(size=(600, 4)))
-    model = RSLVQ(representability=0.01)
-    calibrated = CalibratedClassifierCV(model, cv=3).fit(X[:300], y[:300])
-    accuracy = model.fit(X[:300], y[:300]).score(X[300:], y[300:])
-    assert calibrated.score(X[300:], y[300:]) > accuracy - 0.1
