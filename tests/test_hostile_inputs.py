@@ -9,6 +9,7 @@ import re
 import warnings
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skgeom import CovarianceHessianProjection, GaussianClassifier, RejectionClassifier
 from skgeom.datasets import make_spd_classes
+from skgeom.utils import validation
 
 # Those that learn from y, and variants with other code for the input.
 ESTIMATORS = {
@@ -311,3 +313,22 @@ def test_outlier_warns(name, make):
         estimator.fit(make(np.delete(X, 90, axis=0)), np.delete(y, 90))
     (message,) = {str(w.message) for w in caught if "is so far" in str(w.message)}
     assert message.startswith("Sample 90 ") and "decrease by 100.00 %" in message
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_memory_limit_of_a_container(version, monkeypatch, tmp_path):
+    """Docker sets the limit in a file of control groups, of version 1 or 2."""
+    names = ["memory/memory.limit_in_bytes", "memory.max"]
+    limits = [tmp_path / name for name in names]
+    limits[0].parent.mkdir()
+    limits[version - 1].write_text("123456\n")
+    read = Path.read_text
+    root = "/sys/fs/cgroup/"
+
+    def read_text(path):
+        text = str(path)
+        inside = text.startswith(root)
+        return read(tmp_path / text[len(root) :] if inside else path)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    assert validation._memory(-1 - version) == 123456
