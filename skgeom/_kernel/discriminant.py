@@ -423,7 +423,8 @@ class KernelDiscriminantAnalysis(
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None weights all samples equally.
+            Weights of the samples; None weights all samples equally. Samples of weight
+            zero, and classes without samples of positive weight, are left out.
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
