@@ -23,6 +23,7 @@ from skgeom._held_out import (
 )
 from skgeom.geometry import expm, logm, mean_affine_invariant, whiten
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.utils._mixins import log_odds
 from skgeom.utils.array_api import on_cpu
 from skgeom.utils.estimator import (
     BaseEstimator,
@@ -777,9 +778,6 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def decision_function(self, X, domain=None):
         """Compute the class scores.
 
-        The scores are the logarithms of prior times density, up to a common term,
-        divided by ``temperature_``.
-
         Parameters
         ----------
         X : array-like of shape (n_samples, n_channels, n_channels)
@@ -794,12 +792,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores in the order of ``classes_``. The predicted class has the largest
-            score. For two classes, the result is the score of the second class minus
-            the score of the first class.
+            Logarithms of the class probabilities, in the order of ``classes_``. For two
+            classes, the result is the log-odds of the second class.
         """
-        scores = self._scores(X, domain)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return log_odds(self._scores(X, domain))
 
     @estimator_method
     def predict(self, X, domain=None):

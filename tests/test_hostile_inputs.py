@@ -9,6 +9,7 @@ import re
 import warnings
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skgeom import CovarianceHessianProjection, GaussianClassifier, RejectionClassifier
 from skgeom.datasets import make_spd_classes
+from skgeom.utils import validation
 
 # Those that learn from y, and variants with other code for the input.
 ESTIMATORS = {
@@ -364,3 +366,22 @@ def test_samples_are_read_only(name):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
     for part, old in zip(parts, before, strict=True):
         np.testing.assert_array_equal(part, old)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_memory_limit_of_a_container(version, monkeypatch, tmp_path):
+    """Docker sets the limit in a file of control groups, of version 1 or 2."""
+    names = ["memory/memory.limit_in_bytes", "memory.max"]
+    limits = [tmp_path / name for name in names]
+    limits[0].parent.mkdir()
+    limits[version - 1].write_text("123456\n")
+    read = Path.read_text
+    root = "/sys/fs/cgroup/"
+
+    def read_text(path):
+        text = str(path)
+        inside = text.startswith(root)
+        return read(tmp_path / text[len(root) :] if inside else path)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    assert validation._memory(-1 - version) == 123456

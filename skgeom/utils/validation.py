@@ -333,14 +333,22 @@ def memory():
     return _memory(int(time.monotonic()))
 
 
+# Files with the memory limit of a container: control groups of versions 2 and 1.
+_LIMITS_OF_CONTAINERS = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+
+
 @functools.lru_cache(maxsize=1)
 def _memory(second):
     """The result of :func:`memory`; a new ``second`` ignores the cache."""
     sizes = [np.inf]
     with suppress(AttributeError, OSError, ValueError):
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(OSError, ValueError):  # the file may contain "max"
-        sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    for path in _LIMITS_OF_CONTAINERS:
+        with suppress(OSError, ValueError):  # the file may contain "max"
+            sizes.append(int(Path(path).read_text()))
     with suppress(OSError, IndexError):  # Linux: includes memory of caches
         text = Path("/proc/meminfo").read_text()
         sizes.append(1024 * int(text.split("MemAvailable:")[1].split()[0]))
@@ -369,6 +377,15 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     sample_weight = check_sample_weight(sample_weight, y)
     positive = sample_weight > 0
     return take(X, positive), y[positive], sample_weight[positive]
+
+
+def weighted_classes(y, sample_weight):
+    """The sorted classes of the samples of positive weight.
+
+    A class of weight zero is left out, as if its samples were removed. Bootstrap
+    samples, for example, rarely contain all samples of a class.
+    """
+    return np.unique(y[sample_weight > 0])
 
 
 def checked_groups(groups, y, sample_weight=None):
