@@ -34,12 +34,12 @@ def filters_by_name():
     }
 
 
-def kernel_components(n_landmarks, n_components, X, y, X_test):
+def kernel_components(n_landmarks, n_components, X, X_test):
     """Features of training and test images."""
     if not n_landmarks:
         return X, X_test
     features = LandmarkKernelPCA(n_components, n_landmarks=n_landmarks, random_state=0)
-    return features.fit(X, y).transform(X), features.transform(X_test)
+    return features.fit(X).transform(X), features.transform(X_test)
 
 
 def timed(function, *arguments):
@@ -64,7 +64,7 @@ def main():
         seconds = {name: [] for name in options.filters}
         scores = {}
         for _ in range(options.repeats):
-            (Z, Z_test), of_features = timed(kernel_components, *sizes, X, y, X_test)
+            (Z, Z_test), of_features = timed(kernel_components, *sizes, X, X_test)
             for name in options.filters:
                 filters = filters_by_name()[name]
                 if name.endswith("/100"):

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._statistics import ClassStatistics, check_means
+from skgeom._statistics import check_means, checked_statistics
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.utils.array_api import to_numpy
 from skgeom.utils.estimator import positive, validated_parameters
@@ -49,7 +49,6 @@ class BayesError:
 
 
 @validated_parameters(
-    statistics=[ClassStatistics],
     regularization=[Interval(Real, 0, None, closed="left")],
     priors=[None, StrOptions({"uniform", "empirical"}), "array-like"],
     tol=[positive],
@@ -105,6 +104,8 @@ def bayes_error(
 
     Raises
     ------
+    TypeError
+        If ``statistics`` is not a :class:`ClassStatistics`.
     ValueError
         If there is only one class, if a covariance is singular, if ``priors`` are
         malformed, or if ``statistics`` contains second moments only.
@@ -158,6 +159,7 @@ def bayes_error(
     >>> bool(error.lower < error.value < error.upper)
     True
     """
+    statistics = checked_statistics(statistics)
     check_two_classes(statistics.classes, "bayes_error", "statistics")
     check_means(statistics, "bayes_error")
     statistics = statistics.__sklearn_array_api_convert__(to_numpy)

@@ -1,9 +1,9 @@
 """Scorer for classifiers whose predictions require the domain of each sample."""
 
 from copy import copy
-from functools import partial
+from functools import partial, wraps
 
-import numpy as np
+from sklearn.metrics import make_scorer
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import MetadataRequest
 
@@ -37,9 +37,11 @@ def make_domain_scorer(
         :func:`sklearn.metrics.cohen_kappa_score`.
     response_method : {"predict", "predict_proba", "decision_function"}, \
             default="predict"
-        Method of the estimator that returns the predictions. With ``"predict_proba"``
-        and two classes, ``score_func`` receives only the probability of the second
-        class, as ``roc_auc_score`` requires.
+        Method of the estimator that returns the predictions. For two classes,
+        ``score_func`` receives only the probability of the positive class, or the
+        decision values for this class, as from :func:`sklearn.metrics.make_scorer`. The
+        positive class is the argument ``pos_label`` of ``score_func`` or, if it is None
+        or does not exist, the second class.
     adapt : bool, default=False
         Whether to call the method ``adapt`` of a copy of the estimator before the
         predictions, with the scored samples and without their labels.
@@ -47,7 +49,9 @@ def make_domain_scorer(
         False for a loss, such as :func:`sklearn.metrics.log_loss`: the scorer then
         returns the negative value.
     **kwargs : dict
-        Additional arguments of ``score_func``.
+        Additional arguments of ``score_func``. If its default ``pos_label=1`` is not a
+        class, pass ``pos_label``; for averages over the classes, pass
+        ``pos_label=None``.
 
     Returns
     -------
@@ -88,20 +92,25 @@ def make_domain_scorer(
     >>> scores.shape
     (3,)
     """
-    sign = 1 if greater_is_better else -1
-    return _DomainScorer(partial(score_func, **kwargs), response_method, adapt, sign)
+    scorer = make_scorer(
+        score_func,
+        response_method=response_method,
+        greater_is_better=greater_is_better,
+        **kwargs,
+    )
+    return _DomainScorer(scorer, response_method, adapt)
 
 
 class _DomainScorer:
-    def __init__(self, score_func, response_method, adapt, sign):
-        self.score_func = score_func
+    def __init__(self, scorer, response_method, adapt):
+        self.scorer = scorer
         self.response_method = response_method
         self.adapt = adapt
-        self.sign = sign
 
     def __call__(self, estimator, X, y, domain=None):
         metadata = {} if domain is None else {"domain": domain}
-        estimator = getattr(estimator, "best_estimator_", estimator)  # grid search
+        fitted = getattr(estimator, "best_estimator_", estimator)  # grid search
+        estimator = copy(fitted)
         if self.adapt:
             if not hasattr(estimator, "adapt"):
                 raise ValueError(
@@ -110,11 +119,12 @@ class _DomainScorer:
                     f"{type(estimator).__name__}, or compute the covariances before "
                     "the cross-validation and pass TransferDiscriminantAnalysis alone."
                 )
-            estimator = copy(estimator).adapt(X, **metadata)
-        predictions = getattr(estimator, self.response_method)(X, **metadata)
-        if self.response_method == "predict_proba" and np.shape(predictions)[1] == 2:
-            predictions = predictions[:, 1]
-        return self.sign * self.score_func(y, predictions)
+            estimator.adapt(X, **metadata)
+        # The scorer of scikit-learn calls this method of the copy with X only.
+        method = getattr(estimator, self.response_method)
+        with_domain = wraps(method)(partial(method, **metadata))
+        setattr(estimator, self.response_method, with_domain)
+        return self.scorer(estimator, X, y)
 
     def get_metadata_routing(self):
         """Return the metadata request of the scorer for ``domain``."""

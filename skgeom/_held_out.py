@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from scipy.special import softmax
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
@@ -143,10 +143,9 @@ def row_keys(X):
     for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
         block = X[batch, ...]
         if issparse(block):
-            block = block.tocsr(copy=True)
-            block.sum_duplicates()
-            # All bits of zero are zero.
-            block.data = _bits(block.data)
+            # Stored zeros do not matter: all bits of zero are zero.
+            parts = _bits(block.data), block.indices, block.indptr
+            block = csr_array(parts, shape=block.shape)
         else:
             block = _bits(to_numpy(block))
         keys[batch] = block @ factors

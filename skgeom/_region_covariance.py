@@ -1,11 +1,11 @@
 """Region covariance: a symmetric positive definite descriptor of each image."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
@@ -68,6 +68,11 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         variance of each feature, in squared units of the features (pixels and gray
         levels). With 0, ``transform`` raises an error if a feature is constant in an
         image, or if the features of an image are linearly dependent.
+    channel_axis : {None, 1, -1}, default=None
+        The axis of the channels in an array of shape (n_samples, ...). With None, the
+        channels are on the last of four axes, and images that are 3 or 4 pixels high
+        raise an error, because axis 1 probably contains their color channels. Use -1
+        for such images, and 1 if the channels are on axis 1.
 
     See Also
     --------
@@ -101,11 +106,13 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     _parameter_constraints = {
         "features": [StrOptions(set(_SETS)), list, tuple],
         "regularization": [Interval(Real, 0, None, closed="left")],
+        "channel_axis": [None, Options(Integral, {1, -1})],
     }
 
-    def __init__(self, features="intensity", *, regularization=0.0):
+    def __init__(self, features="intensity", *, regularization=0.0, channel_axis=None):
         self.features = features
         self.regularization = regularization
+        self.channel_axis = channel_axis
 
     @estimator_method
     def fit(self, X, y=None):
@@ -127,8 +134,9 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If X does not have 3 or 4 axes, if a value is infinite or NaN, if the images
-            are too small for the features, if the channels are not on the last axis, or
-            if ``features`` is empty or contains unknown or repeated names.
+            are too small for the features, if ``channel_axis`` is None and axis 1
+            probably contains the channels, or if ``features`` is empty or contains
+            unknown or repeated names.
         """
         _for_each_size(self._check, X)
         return self
@@ -205,8 +213,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
                 "X[None]."
             )
         check_finite(X, "X", axis=tuple(range(1, X.ndim)))
-        _check_layout(X.shape)
-        X = X if X.ndim == 4 else X[..., None]
+        X = self._with_channels_last(X)
         names = self._names(X.shape[3])
         for name in names:
             axis, order = _derivative(name)
@@ -217,6 +224,19 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
                     f"{X.shape[1]} and width {X.shape[2]}."
                 )
         return X, names
+
+    def _with_channels_last(self, X):
+        """Images of shape (n_samples, height, width, n_channels)."""
+        if self.channel_axis is None:
+            _check_layout(X.shape)
+            return X if X.ndim == 4 else X[..., None]
+        if X.ndim == 3:
+            raise ValueError(
+                f"channel_axis={self.channel_axis} requires images X with four axes, "
+                f"got shape {X.shape}. For images without channels, use X[..., None] "
+                "and channel_axis=-1. For one image, use X[None]."
+            )
+        return np.moveaxis(X, self.channel_axis, -1)
 
     def _names(self, n_channels):
         """Names of the features; the numbers of the channels replace "channels"."""
@@ -273,13 +293,14 @@ def _check_layout(shape):
     if len(shape) == 3 and shape[2] in colors:
         raise ValueError(
             f"X of shape {shape} would contain {shape[0]} images with a width of "
-            f"{shape[2]} pixels. For one image with {shape[2]} channels, use X[None]."
+            f"{shape[2]} pixels. For one image with {shape[2]} channels, use X[None]. "
+            "For images of this width, use X[..., None] and channel_axis=-1."
         )
     if len(shape) == 4 and shape[1] in colors and shape[3] not in colors:
         raise ValueError(
             f"X of shape {shape} would contain images with {shape[3]} channels and a "
-            f"height of {shape[1]} pixels. If the channels are on axis 1, use "
-            "np.moveaxis(X, 1, -1)."
+            f"height of {shape[1]} pixels. If the channels are on axis 1, set "
+            "channel_axis=1. For images of this height, set channel_axis=-1."
         )
 
 

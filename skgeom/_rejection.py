@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Bunch, get_tags, indexable
+from sklearn.utils import Bunch, assert_all_finite, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -45,9 +45,12 @@ from skgeom.utils.estimator import (
 )
 from skgeom.utils.validation import (
     check_array,
+    check_labels,
     check_sample_weight,
     check_two_classes,
+    checked_groups,
     checked_labels,
+    checked_targets,
     known_labels,
     warn_user,
 )
@@ -262,27 +265,30 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If the classifier has no ``predict_proba``; if more than one of
             ``threshold``, ``rejection_rate`` and ``target_error`` is given; if the
             reject label is a class or cannot be stored in an array with the classes; if
-            there is only one class; if a sample has no label or several labels; if
-            probabilities of held-out samples are NaN; or if ``target_error`` is given
-            and sample weights are passed or ``cv`` tests a sample twice. Exceptions of
-            the classifier are propagated.
+            there is only one class; if a sample has no label or several labels; if a
+            threshold is selected for a frozen classifier whose classes are text, and y
+            contains numbers, or vice versa; if probabilities of held-out samples are
+            NaN; or if ``target_error`` is given and sample weights are passed or ``cv``
+            tests a sample twice. Exceptions of the classifier are propagated.
 
         Warns
         -----
         UserWarning
             If no threshold meets ``target_error``.
         """
+        given = y
+        # Labels and weights fit into memory, also if X does not.
+        y = known_labels(_in_memory(y))
+        check_holds_numbers(sample_weight, "sample_weight")
+        if not is_dask(X):  # data frames need series of labels and weights
+            sample_weight = on_cpu(_in_memory(sample_weight))
+            fit_params = {key: _in_memory(values) for key, values in fit_params.items()}
+        routed = self._route(sample_weight, fit_params)
         weights = sample_weight
         if weights is None:
-            weights = fit_params.get(_name_of_weights(self.estimator))
+            weights = _weights_in(routed.estimator.fit, self.estimator)
+        weights = _in_memory(weights)
         self._check_parameters(weights)
-        given = y, sample_weight
-        # Labels and weights fit into memory, also if X does not.
-        y, sample_weight, weights = (
-            values.compute() if is_dask(values) else values
-            for values in (y, sample_weight, weights)
-        )
-        y = known_labels(y)
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
             check_not_dask(self, X, "Set threshold, or freeze a fitted classifier")
@@ -293,13 +299,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # The samples for a frozen classifier may all be of one class.
         if not isinstance(self.estimator, FrozenEstimator):
             check_two_classes(np.unique(y), type(self).__name__)
-        sample_weight = on_cpu(sample_weight)
-        weights = check_sample_weight(on_cpu(weights), y)
-        # Data frames need series of labels and weights.
-        fitted_to, sample_weight = given if is_dask(X) else (y, sample_weight)
-        routed = self._route(sample_weight, fit_params)
+        weights = check_sample_weight(weights, y)
         self.estimator_ = clone(self.estimator).fit(
-            X, fitted_to, **routed.estimator.fit
+            X, given if is_dask(X) else y, **routed.estimator.fit
         )
         self.classes_ = self.estimator_.classes_
         self._labels = _with_reject_label(to_numpy(self.classes_), self.reject_label)
@@ -396,17 +398,20 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if cv is None:  # with many folds, classifiers are similar to the final one
                 counts = np.unique(y, return_counts=True)[1]
                 cv = int(min(np.clip(counts.min(), 5, 10), max(counts.max(), 2)))
-            groups = routed.splitter.split.get("groups")
-            if groups is not None and isinstance(cv, Integral):
-                n_groups = len(np.unique(groups))
-                if n_groups < 2:
-                    raise ValueError(
-                        "groups contains one group, so no group can be held out. Use "
-                        "at least two groups, or groups=None."
-                    )
-                cv = StratifiedGroupKFold(min(cv, n_groups))
+            params = routed.splitter.split
+            groups = checked_groups(params.get("groups"), y)
+            if groups is not None:
+                params["groups"] = groups
+                if isinstance(cv, Integral):
+                    n_groups = groups.max() + 1
+                    if n_groups < 2:
+                        raise ValueError(
+                            "groups contains one group, so no group can be held out. "
+                            "Use at least two groups, or groups=None."
+                        )
+                    cv = StratifiedGroupKFold(min(cv, n_groups))
             cv = check_cv(cv, y, classifier=True)
-            splits = list(cv.split(X, y, **routed.splitter.split))
+            splits = list(cv.split(X, y, **params))
             results = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fold_confidences)(
                     clone(self.estimator), X, y, train, test, routed.estimator.fit
@@ -493,12 +498,20 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         score : float
             The fraction of correctly predicted samples, between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If labels are missing, are text although the classes are numbers or vice
+            versa, or if a weight is negative, NaN or infinite, or all are zero.
         """
-        y, sample_weight = column_or_1d(on_cpu(y)), on_cpu(sample_weight)
-        predicted = on_cpu(self.predict(X))
-        check_consistent_length(predicted, y, sample_weight)
+        y = on_cpu(known_labels(_in_memory(y)))
+        predicted = on_cpu(_in_memory(self.predict(X)))
+        y = checked_targets(y, predicted)
+        _check_kind(y, on_cpu(self._labels))
+        weights = check_sample_weight(_in_memory(sample_weight), y)
         # accuracy_score raises errors for some reject labels, such as NaN.
-        return float(np.average(predicted == y, weights=sample_weight))
+        return float(np.average(predicted == y, weights=weights))
 
     def get_metadata_routing(self):
         """Return the routing of metadata to the classifier and the splitter.
@@ -528,16 +541,32 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _name_of_weights(estimator):
-    """The argument of ``fit`` with the weights of the last step of a pipeline."""
-    name = ""
-    while hasattr(estimator, "steps") or hasattr(estimator, "estimator"):
-        if hasattr(estimator, "steps"):
-            step, estimator = estimator.steps[-1]
-            name += f"{step}__"
-        else:  # such as a grid search
-            estimator = estimator.estimator
-    return f"{name}sample_weight"
+def _in_memory(values):
+    """Dask data computed; other values unchanged."""
+    return values.compute() if is_dask(values) else values
+
+
+def _weights_in(params, estimator):
+    """The sample weights of the classifier among the arguments of ``fit``, or None.
+
+    The classifier may be the last step of a pipeline, or in a meta-estimator such as a
+    grid search or a vote. Metadata routing may give the weights a different name.
+    """
+    if "sample_weight" in params or isinstance(estimator, FrozenEstimator):
+        return params.get("sample_weight")
+    parts = getattr(estimator, "steps", [])[-1:] or getattr(estimator, "estimators", [])
+    if getattr(estimator, "estimator", None) is not None:
+        parts = [("estimator", estimator.estimator)]
+    if not params or not parts:
+        return None
+    routes = get_config()["enable_metadata_routing"]
+    routed = process_routing(estimator, "fit", **params) if routes else {}
+    for name, part in parts:
+        of_part = {key.removeprefix(f"{name}__"): params[key] for key in params}
+        of_part = routed.get(name, {}).get("fit", {}) if routes else of_part
+        if (weights := _weights_in(of_part, part)) is not None:
+            return weights
+    return None
 
 
 def _fold_confidences(classifier, X, y, train, test, fit_params):
@@ -551,11 +580,29 @@ def _fold_confidences(classifier, X, y, train, test, fit_params):
 
 def _confidences(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
-    probabilities = classifier.predict_proba(X)
-    probabilities = probabilities.compute() if is_dask(probabilities) else probabilities
-    probabilities = on_cpu(probabilities)
-    predicted = to_numpy(classifier.classes_)[probabilities.argmax(axis=1)]
-    return probabilities.max(axis=1), predicted == np.asarray(column_or_1d(y))
+    probabilities = on_cpu(_in_memory(classifier.predict_proba(X)))
+    classes, y = to_numpy(classifier.classes_), np.asarray(column_or_1d(y))
+    _check_kind(y, classes)
+    return probabilities.max(axis=1), classes[probabilities.argmax(axis=1)] == y
+
+
+def _check_kind(y, known):
+    """Raise ValueError if the known labels are numbers and y has text, or vice versa.
+
+    NumPy would compare such labels as different. The first known label is a class.
+    """
+    known = known.tolist()
+    kind = _kind_of(known[0])
+    for label in dict.fromkeys(y.tolist()):
+        if label not in known and _kind_of(label) != kind:
+            raise ValueError(
+                f"y contains {label!r}, which is {_kind_of(label)}, but the class "
+                f"{known[0]!r} is {kind}. Use labels of the type of classes_."
+            )
+
+
+def _kind_of(label):
+    return "text" if isinstance(label, str) else "a number"
 
 
 def _with_reject_label(classes, label):
@@ -733,8 +780,8 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     ------
     ValueError
         If ``labels`` does not contain one distinct label for each column, if a true
-        label is not in ``labels``, if a score is infinite or NaN, or if all weights are
-        zero.
+        label is missing or not in ``labels``, if a score is infinite or NaN, or if all
+        weights are zero.
 
     See Also
     --------
@@ -770,11 +817,13 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     >>> thresholds
     array([0.6, 0.8, 0.9])
     """
-    y_true = column_or_1d(y_true)
-    y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
-    check_consistent_length(y_true, y_score)
+    y_true = column_or_1d(known_labels(y_true, "y_true"))
+    assert_all_finite(y_true, input_name="y_true")
     found = np.unique(y_true)
     labels = found if labels is None else column_or_1d(labels)
+    check_labels(y_score, -1, labels, "y_score", "labels")
+    y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
+    check_consistent_length(y_true, y_score)
     if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
         raise ValueError(
             f"y_score has {y_score.shape[1]} columns, but the labels are "

@@ -37,10 +37,13 @@ from skgeom.utils.linalg import fix_signs, project
 from skgeom.utils.validation import (
     ROWS_PER_BLOCK,
     check_array,
+    check_labels,
+    check_same_features,
     check_semidefinite,
     check_symmetric,
     checked_samples,
     kind_of,
+    known_labels,
     memory,
     raise_too_large,
     require_memory,
@@ -56,6 +59,13 @@ _ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
 # classes do not overflow.
 _RANGE = np.finfo(np.float64)
 _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
+
+
+class UndefinedCovarianceError(ValueError, AttributeError):
+    """The weights of a class are too small for a sample covariance.
+
+    The class inherits from AttributeError, so that ``hasattr`` returns False.
+    """
 
 
 class ClassStatistics:
@@ -121,8 +131,9 @@ class ClassStatistics:
     ------
     ValueError
         If shapes do not match, if labels are repeated, if counts are below 1, if values
-        are infinite or NaN, or if covariances are not symmetric or have negative
-        eigenvalues.
+        are infinite or NaN, if covariances are not symmetric or have negative
+        eigenvalues, or if the labels of a data frame or series have a different order
+        than ``classes``, or than the features of the means.
 
     Examples
     --------
@@ -147,6 +158,7 @@ class ClassStatistics:
     """
 
     def __init__(self, classes, counts, means, covariances):
+        _check_labels(classes, counts, covariances, "covariances", means)
         means = check_array(on_cpu(means), dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         classes, counts, order = _checked_labels(classes, counts, len(means))
@@ -365,6 +377,7 @@ class ClassStatistics:
             values are infinite or NaN, or if matrices are not symmetric or have
             negative eigenvalues.
         """
+        _check_labels(classes, counts, second_moments, "second_moments")
         second_moments = _checked_matrices(second_moments, "second_moments")
         classes, counts, order = _checked_labels(classes, counts, len(second_moments))
         return make_statistics(classes, counts, None, second_moments[order])
@@ -387,6 +400,8 @@ class ClassStatistics:
 
         Raises
         ------
+        TypeError
+            If a part is not a ClassStatistics.
         ValueError
             If parts have different features or axes, labels of different types, such as
             strings and numbers, or covariances that are not sample covariances.
@@ -400,7 +415,7 @@ class ClassStatistics:
         >>> ClassStatistics.merge(parts)
         ClassStatistics(2 classes, 2 features, 6 samples)
         """
-        return sum(parts, start=cls.empty())
+        return sum(map(_checked_type, parts), start=cls.empty())
 
     @property
     def covariances(self):
@@ -417,7 +432,7 @@ class ClassStatistics:
         for k in np.flatnonzero((self.counts <= 1) & is_sample):
             # A covariance requires more than zero degrees of freedom.
             if namespace(self.means).any(self._matrices[int(k), ...]):
-                raise ValueError(
+                raise UndefinedCovarianceError(
                     f"The weights of class {self.classes[k]} add up to "
                     f"{self.counts[k]:.3g}, but weights count samples: they must add "
                     "up to more than 1 if the samples of the class differ. Multiply "
@@ -540,6 +555,7 @@ class ClassStatistics:
         covariances, n_classes = self.covariances, len(self.classes)
         if shrinkage is None:
             shrinkage = closed_form_shrinkage(covariances, self.counts)
+        check_labels(shrinkage, 0, self.classes, "shrinkage", "classes")
         shrinkage = np.asarray(on_cpu(shrinkage), dtype=np.float64)
         inside = np.all((shrinkage >= 0) & (shrinkage <= 1))
         if shrinkage.shape not in ((), (n_classes,)) or not inside:
@@ -575,6 +591,8 @@ class ClassStatistics:
             If ``components`` does not have ``n_features`` columns, or if a filter is
             not in the span of the ``axes``.
         """
+        names = self.feature_names_in_
+        check_labels(components, -1, names, "components", "feature_names_in_")
         components = check_array(
             on_cpu(components), dtype=np.float64, input_name="components"
         )
@@ -1395,14 +1413,23 @@ def checked_statistics(statistics):
     TypeError
         If ``statistics`` is not a ClassStatistics.
     """
-    if not isinstance(statistics, ClassStatistics):
-        raise TypeError(
-            "statistics must be a ClassStatistics, for example "
-            f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
-        )
+    _checked_type(statistics)
     if namespace(statistics.means) is np or is_dispatched(statistics.means):
         return statistics
     return statistics.__sklearn_array_api_convert__(to_numpy)
+
+
+def _checked_type(statistics):
+    """The argument; TypeError if it is not a ClassStatistics."""
+    if not isinstance(statistics, ClassStatistics):
+        raise TypeError(
+            "statistics must be a ClassStatistics, got "
+            f"{type(statistics).__name__}. For samples, use ClassStatistics.from_data("
+            "X, y). For moments, use ClassStatistics(classes, counts, means, "
+            "covariances) or ClassStatistics.from_second_moments(classes, counts, "
+            "second_moments)."
+        )
+    return statistics
 
 
 def check_means(statistics, name):
@@ -1549,9 +1576,28 @@ def _fit_object(estimator, samples):
     return fitted.covariance_
 
 
+def _is_diagonal_and_factors(matrices):
+    """Whether matrices are the tuple of structured covariances."""
+    is_pair = isinstance(matrices, tuple) and len(matrices) == 2
+    return is_pair and np.ndim(matrices[1]) == 3
+
+
+def _check_labels(classes, counts, matrices, name, means=None):
+    """Raise ValueError if labels contradict the order of the classes or features."""
+    parts = {}
+    if isinstance(matrices, list | tuple):
+        parts = {f"{name}[{k}]": matrix for k, matrix in enumerate(matrices)}
+    check_same_features({"means": means} | parts)
+    of_classes = {"counts": counts, "means": means, name: matrices}
+    if _is_diagonal_and_factors(matrices):
+        of_classes |= parts
+    for argument, values in of_classes.items():
+        check_labels(values, 0, classes, argument, "classes")
+
+
 def _checked_matrices(matrices, name, shape_of_means=None):
     """A float64 copy of semidefinite matrices, made exactly symmetric."""
-    if isinstance(matrices, tuple) and len(matrices) == 2 and np.ndim(matrices[1]) == 3:
+    if _is_diagonal_and_factors(matrices):
         matrices = StructuredCovariances(*matrices)
     if not isinstance(matrices, StructuredCovariances):
         matrices = check_array(
@@ -1581,7 +1627,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
 
 def _checked_labels(classes, counts, n_classes, least=1):
     """Sorted labels, their counts, and the indices that sort the classes."""
-    classes = column_or_1d(np.asarray(on_cpu(classes)))
+    classes = column_or_1d(np.asarray(on_cpu(known_labels(classes, "classes"))))
     counts = column_or_1d(np.asarray(on_cpu(counts)))
     numbers = counts.dtype.kind in "iuf"
     if (

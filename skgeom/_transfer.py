@@ -1,5 +1,6 @@
 """Re-centering of SPD matrices by domain, and classification of new domains."""
 
+from collections import Counter
 from copy import copy
 from numbers import Integral, Real
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from scipy.stats import multivariate_normal
 from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import (
     PRECISION,
@@ -22,6 +23,8 @@ from skgeom._held_out import (
 )
 from skgeom.geometry import expm, logm, mean_affine_invariant, whiten
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.utils._mixins import log_odds
+from skgeom.utils.array_api import on_cpu
 from skgeom.utils.estimator import (
     BaseEstimator,
     current_progress,
@@ -35,6 +38,7 @@ from skgeom.utils.validation import (
     check_spd_samples,
     check_two_classes,
     checked_labels,
+    sample_labels,
     warn_user,
 )
 
@@ -154,8 +158,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices; not modified.
-        y : None
-            Not used.
+        y : array-like of shape (n_samples,), default=None
+            Class labels of the matrices, which do not change the means: only the
+            warnings and the error about ``y`` below depend on them.
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix; None for a single domain.
 
@@ -168,12 +173,23 @@ class Recentering(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If a matrix is not symmetric or not positive definite (the message names the
-            matrix), if an array is malformed, or if a domain contains only one matrix,
-            because re-centering maps a single matrix to the identity.
+            matrix), if an array is malformed, if a domain contains only one matrix,
+            because re-centering maps a single matrix to the identity, or if ``y``
+            contains the labels of ``pyriemann.transfer.encode_domains``.
+
+        Warns
+        -----
+        UserWarning
+            If a domain contains one of several classes only, because re-centering
+            removes the class information there, or if ``domain`` is None and ``y`` may
+            contain the labels of ``pyriemann.transfer.encode_domains``.
         """
         X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
         means, counts = {}, {}
-        for label, members in _domains(domain, len(X)):
+        domains, classes = _domains(domain, len(X)), np.asarray(on_cpu(y))
+        if classes.shape == (len(X),):
+            _check_classes_of_domains(classes, domains)
+        for label, members in domains:
             means[label] = _mean_of_domain(label, X[members], self.metric)
             counts[label] = len(members)
         self.reference_ = _mean(np.stack(list(means.values())), self.metric)
@@ -256,8 +272,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices; not modified.
-        y : None
-            Not used.
+        y : array-like of shape (n_samples,), default=None
+            Class labels of the matrices, as in :meth:`fit`.
         domain : array-like of shape (n_samples,), default=None
             Domain label of each matrix; None for a single domain.
 
@@ -266,7 +282,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n, n)
             The re-centered matrices.
         """
-        return self.fit(X, domain=domain).transform(X, domain=domain)
+        return self.fit(X, y, domain=domain).transform(X, domain=domain)
 
     def transform(self, X, domain=None):
         """Re-center matrices with the means of their domains.
@@ -364,17 +380,55 @@ def _domains(domain, n_samples):
     """Pairs of a domain label and the indices of its samples; the label may be None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
-    with naming("domain"):
-        domain = column_or_1d(domain)
-        assert_all_finite(domain, input_name="domain")
+    domain = sample_labels(domain, "domain", n_samples)
     if domain.dtype.kind == "M":
         domain = domain.astype("M8[us]")  # tolist() converts nanoseconds to integers
-    if len(domain) != n_samples:
-        raise ValueError(
-            f"X has {n_samples} matrices, but domain has {len(domain)} labels."
-        )
     labels = dict.fromkeys(domain.tolist())
     return [(label, np.flatnonzero(domain == label)) for label in labels]
+
+
+def _check_classes_of_domains(y, domains):
+    """Warn of domains of one class; ValueError for labels of ``encode_domains``."""
+    classes = {label: {*y[members].tolist()} for label, members in domains}
+    _check_not_encoded(classes)
+    single = [label for label, found in classes.items() if len(found) == 1]
+    if single and len(set.union(*classes.values())) > 1:
+        warn_user(
+            f"The domain {single[0]!r} contains only the class "
+            f"{next(iter(classes[single[0]]))!r} (domains of one class: {len(single)} "
+            f"of {len(classes)}). Re-centering moves the mean of each domain to the "
+            "identity, which removes the class information of such a domain. Remove "
+            "its matrices or, if the same session contains matrices of other classes, "
+            "use one domain label for the whole session.",
+            UserWarning,
+        )
+
+
+def _check_not_encoded(classes):
+    """Raise ValueError or warn if the classes are "domain/class", as of pyriemann.
+
+    ``classes`` are the classes of each domain. If the domain is None, the labels could
+    also be classes of two parts, such as "left/slow".
+    """
+    labels = sorted({str(label) for found in classes.values() for label in found})
+    if not all("/" in label for label in labels):
+        return
+    remedy = "X, y, domain = pyriemann.transfer.decode_domains(X, y)"
+    pairs = [(domain, label) for domain in classes for label in classes[domain]]
+    if all(str(label).startswith(f"{domain}/") for domain, label in pairs):
+        raise ValueError(
+            f"The labels y, such as {labels[0]!r}, contain the domain, so each domain "
+            f"has different classes. Use {remedy}."
+        )
+    domains_of_class = Counter(label.rpartition("/")[2] for label in labels)
+    if None in classes and min(domains_of_class.values()) > 1:
+        warn_user(
+            f"domain was not passed, so the {len(labels)} labels y, such as "
+            f"{labels[0]!r}, are classes of a single domain. If "
+            f"pyriemann.transfer.encode_domains made the labels, use {remedy}, and "
+            "pass domain.",
+            UserWarning,
+        )
 
 
 class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
@@ -569,21 +623,23 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If a matrix is not symmetric or not positive definite (the message names
             the matrix), if an array is malformed, if there is only one class, if a
             domain contains only one matrix, if all matrices of each domain are equal,
-            or if the shrunk within-class covariance S is singular.
+            if the shrunk within-class covariance S is singular, or if ``y`` contains
+            the labels of ``pyriemann.transfer.encode_domains``.
 
         Warns
         -----
         UserWarning
-            If ``shrinkage="auto"`` cannot be selected, because fewer than two folds
-            can be held out, if the predictions of the held-out matrices are not
-            significantly better than chance, or if the smallest value is selected and
-            more than 1 % of these predictions are wrong.
+            In the cases of :meth:`Recentering.fit`; if ``shrinkage="auto"`` cannot be
+            selected, because fewer than two folds can be held out; if the predictions
+            of the held-out matrices are not significantly better than chance; or if
+            the smallest value is selected and more than 1 % of these predictions are
+            wrong.
         """
         X = check_spd_samples(self, X, reset=True, hermitian=True)
         self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
-        Z = self.recentering_.fit_transform(X, domain=domain)
+        Z = self.recentering_.fit_transform(X, self.classes_[y], domain=domain)
         logarithms = _logarithms(Z)
         if np.abs(logarithms).max() <= np.cbrt(np.finfo(np.float64).eps):
             raise ValueError(
@@ -722,9 +778,6 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def decision_function(self, X, domain=None):
         """Compute the class scores.
 
-        The scores are the logarithms of prior times density, up to a common term,
-        divided by ``temperature_``.
-
         Parameters
         ----------
         X : array-like of shape (n_samples, n_channels, n_channels)
@@ -739,12 +792,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores in the order of ``classes_``. The predicted class has the largest
-            score. For two classes, the result is the score of the second class minus
-            the score of the first class.
+            Logarithms of the class probabilities, in the order of ``classes_``. For two
+            classes, the result is the log-odds of the second class.
         """
-        scores = self._scores(X, domain)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return log_odds(self._scores(X, domain))
 
     @estimator_method
     def predict(self, X, domain=None):
@@ -910,8 +961,7 @@ def _select_shrinkage(logarithms, y, folds, exponent, priors):
             "shrinkage='auto' uses 1, and the probabilities are not calibrated, "
             "because fewer than two folds can be held out: the remaining matrices must "
             "contain all classes, and several different matrices of a class. Pass more "
-            "matrices of each class, and domains that contain all classes. In domains "
-            "of one class, re-centering removes the class information.",
+            "matrices of each class, and domains that contain all classes.",
             UserWarning,
         )
         return _SHRINKAGES[0], 1.0, np.empty((len(_SHRINKAGES), 0))

@@ -209,6 +209,6 @@ def outcome(model, X):
         return model.predict(X)
     features = model.transform(X)
     features = features - features.mean(axis=0)
-    features = features.reshape(len(X), -1)
+    features = features.reshape(len(features), -1)
     products = features @ features.T
     return products / np.abs(products).max()

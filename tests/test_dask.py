@@ -270,8 +270,9 @@ def test_missing_labels_of_a_block(missing, dtype, wine):
     y[150] = missing
     frame = dd.from_pandas(X.assign(y=y.astype(dtype)), npartitions=2)
     message = "Block 1: y contains 1 missing label, the first one in row 61"
-    with pytest.raises(ValueError, match=message):
-        SQFA(2).fit(frame[list(X)], frame["y"])
+    for model in (SQFA(2), RSLVQ(solver="sgd")):
+        with pytest.raises(ValueError, match=message):
+            model.fit(frame[list(X)], frame["y"])
     with pytest.raises(ValueError, match=r"1 missing label.* 150"):
         ClassStatistics.from_blocks([(X, y.astype(dtype))])
 
@@ -413,8 +414,60 @@ def test_prototypes_learn_blocks(cls, wine):
     with pytest.raises(ValueError, match=r"^Block 2: .*NaN"):
         model.fit(broken, y)
     assert model.prototypes_ is again
-    with pytest.raises(ValueError, match="all blocks of X are empty"):
-        model.fit(blocks[:0], y[:0])
+    for some, weights in ((blocks[:0], None), (blocks, np.zeros(len(y)))):
+        with pytest.raises(ValueError, match="all blocks of X are empty"):
+            model.fit(some, y[: len(some)], sample_weight=weights)
+    assert model.prototypes_ is again
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RSLVQ(solver="sgd", max_iter=4, random_state=0),
+        KernelDiscriminantAnalysis(solver="nystroem"),
+    ],
+)
+def test_blocks_of_weight_zero_and_classes_of_weight_zero(model, wine):
+    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    blocks = da.from_array(X, chunks=(60, -1))
+    weights = np.where(np.arange(len(y)) < 120, y < 2, 0.0)
+    kept = weights > 0
+    parts = kept[:60].sum(), kept[60:].sum()
+    expected = clone(model).fit(da.from_array(X[kept], chunks=(parts, -1)), y[kept])
+    fitted = clone(model).fit(blocks, y, sample_weight=weights)
+    assert_array_equal(fitted.classes_, [0, 1])
+    assert_allclose(fitted.predict_proba(X), expected.predict_proba(X), rtol=1e-6)
+
+
+def test_fit_of_blocks_ends_callbacks_and_keeps_attributes(wine):
+    pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9")
+
+    class Log:
+        def setup(self, estimator, context):
+            log.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            log.append("begin")
+
+        def on_fit_task_end(self, estimator, context, **_):
+            log.append("end")
+
+        def teardown(self, estimator, context):
+            log.append("teardown")
+
+    log, order = [], np.random.default_rng(0).permutation(len(wine[1]))
+    X = StandardScaler().fit_transform(wine[0])[order]
+    blocks = da.from_array(X, chunks=(60, -1))
+    y = wine[1].to_numpy()[order]
+    model = RSLVQ(solver="sgd", max_iter=3, random_state=0).set_callbacks(Log())
+    model.note = "of the user"
+    model.fit(blocks, y)
+    assert log[0] == "setup"
+    assert log[-1] == "teardown"
+    assert log.count("begin") == log.count("end") > 3
+    assert model.note == "of the user"
 
 
 @pytest.mark.parametrize("n_samples", [500, 12_000])  # all are held out, or a part

@@ -178,6 +178,8 @@ def test_values_that_overflow_are_errors_without_names_of_classes(fitted):
         fitted.predict(np.full((2, 6), 1e200))
     with pytest.raises(ValueError, match=r"at least one non-zero number"):
         GaussianRegressor().fit(X, y, sample_weight=np.zeros(40))
+    with pytest.raises(ValueError, match="y contains masked values"):
+        GaussianRegressor().fit(X, np.ma.masked_array(y, np.arange(40) == 3))
 
 
 def test_a_number_of_prior_samples_that_leaves_a_level_singular_is_an_error():

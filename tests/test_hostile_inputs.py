@@ -9,6 +9,7 @@ import re
 import warnings
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skgeom import CovarianceHessianProjection, GaussianClassifier, RejectionClassifier
 from skgeom.datasets import make_spd_classes
+from skgeom.utils import validation
 
 # Those that learn from y, and variants with other code for the input.
 ESTIMATORS = {
@@ -146,6 +148,7 @@ TAKEN = {
     "y of text": lambda X, y: (X, labels(y, ["a", "b", "c"])),
     "y of floats": lambda X, y: (X, y.astype(float)),
     "y of large integers": lambda X, y: (X, y.astype(np.int64) + 2**60),
+    "y of a masked array": lambda X, y: (X, np.ma.masked_array(y, False)),
     "y of categories": lambda X, y: (X, pd.Categorical(labels(y, ["a", "b", "c"]))),
 }
 # Refused, or taken, by what the estimator needs.
@@ -311,3 +314,74 @@ def test_outlier_warns(name, make):
         estimator.fit(make(np.delete(X, 90, axis=0)), np.delete(y, 90))
     (message,) = {str(w.message) for w in caught if "is so far" in str(w.message)}
     assert message.startswith("Sample 90 ") and "decrease by 100.00 %" in message
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLE))
+def test_masked_values_are_missing(name):
+    X, y = data_for(name)
+    mask = np.arange(len(y)) == 3
+    with pytest.raises(ValueError, match=r"y contains 1 missing label.* row 3"):
+        clone(ESTIMATORS[name]).fit(X, np.ma.masked_array(y, mask))
+    mask = mask.reshape(-1, *[1] * (X.ndim - 1)) & np.ones(X.shape, bool)
+    with pytest.raises(ValueError, match="X contains masked values"):
+        clone(ESTIMATORS[name]).fit(np.ma.masked_array(X, mask), y)
+
+
+def in_pieces(X):
+    """The samples in a sparse array whose entries are repeated and not sorted."""
+    kept = sparse.csr_array(X)
+    rows = [slice(*ends) for ends in zip(kept.indptr, kept.indptr[1:], strict=False)]
+    # Each value is the sum of two halves; the second halves are in reverse order.
+    columns = [np.r_[kept.indices[row], kept.indices[row][::-1]] for row in rows]
+    halves = [np.r_[kept.data[row], kept.data[row][::-1]] / 2 for row in rows]
+    parts = np.concatenate(halves), np.concatenate(columns), 2 * kept.indptr
+    return sparse.csr_array(parts, shape=X.shape)
+
+
+SINGLE = [name for name in public.ESTIMATORS if "," not in name]
+WITH_OTHER_SPARSE_CODE = ["KernelDiscriminantAnalysis, nystroem", "RSLVQ, sgd"]
+
+
+@pytest.mark.parametrize("name", SINGLE + WITH_OTHER_SPARSE_CODE)
+def test_samples_are_read_only(name):
+    """As the memory maps of parallel meta-estimators are."""
+    case = (public.ESTIMATORS | public.VARIANTS)[name]
+    model = case.make()
+    if "max_iter" in model.get_params():
+        case = case._replace(estimator=model.set_params(max_iter=2))
+    X, y = public.data_of(case, seed=0, n_per_class=8)
+    dense = np.asfortranarray(X)
+    pairs, parts = [(dense, X)], [dense]
+    if get_tags(model).input_tags.sparse:
+        X = np.where(X > 1, X, 0)
+        pieces = in_pieces(X)
+        pairs.append((pieces, sparse.csr_array(X)))
+        parts += [pieces.data, pieces.indices, pieces.indptr]
+    before = [part.copy() for part in parts]
+    for part in parts:
+        part.flags.writeable = False
+    for given, plain in pairs:
+        found = public.outcome(public.fitted(case, given, y), given)
+        expected = public.outcome(public.fitted(case, plain, y), plain)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+    for part, old in zip(parts, before, strict=True):
+        np.testing.assert_array_equal(part, old)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_memory_limit_of_a_container(version, monkeypatch, tmp_path):
+    """Docker sets the limit in a file of control groups, of version 1 or 2."""
+    names = ["memory/memory.limit_in_bytes", "memory.max"]
+    limits = [tmp_path / name for name in names]
+    limits[0].parent.mkdir()
+    limits[version - 1].write_text("123456\n")
+    read = Path.read_text
+    root = "/sys/fs/cgroup/"
+
+    def read_text(path):
+        text = str(path)
+        inside = text.startswith(root)
+        return read(tmp_path / text[len(root) :] if inside else path)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    assert validation._memory(-1 - version) == 123456

@@ -116,6 +116,21 @@ def test_needs_no_fit_and_takes_images_of_any_size(images):
     np.testing.assert_array_equal(found, model.transform(images))
 
 
+def test_axis_of_the_channels(rng):
+    """Images of 3 x 9 pixels are accepted if the axis of the channels is given."""
+    images = rng.normal(size=(2, 3, 9, 5))
+    features, last = ["x", "channels"], {"channel_axis": -1}
+    found = RegionCovariance(features, **last).fit(images).transform(images)
+    pixels = np.dstack([np.broadcast_to(np.arange(9), (3, 9)), images[1]])
+    np.testing.assert_allclose(found[1], np.cov(pixels.reshape(27, 6).T), rtol=1e-12)
+    first = RegionCovariance(features, channel_axis=1).fit(np.moveaxis(images, 3, 1))
+    np.testing.assert_array_equal(first.transform(np.moveaxis(images, 3, 1)), found)
+    gray = RegionCovariance(["x", "I"], **last).transform(images[..., :1])
+    np.testing.assert_array_equal(gray, found[:, :2, :2])
+    with pytest.raises(ValueError, match=r"channel_axis=-1 requires .*X\[..., None\]"):
+        RegionCovariance(**last).fit(images[..., 0])
+
+
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
@@ -123,7 +138,7 @@ def test_needs_no_fit_and_takes_images_of_any_size(images):
         ((0, 9, 12), "minimum of 1"),
         ((2, 1, 9), r"'\|I_y\|' requires images X of at least 2 pixels .* height 1"),
         ((9, 9, 3), r"For one image with 3 channels, use X\[None\]"),
-        ((2, 3, 9, 9), r"channels are on axis 1, use np.moveaxis\(X, 1, -1\)"),
+        ((2, 3, 9, 9), "on axis 1, set channel_axis=1. .*height, set channel_axis=-1"),
     ],
 )
 @pytest.mark.parametrize("method", ["fit", "transform"])

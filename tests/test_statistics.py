@@ -239,6 +239,9 @@ def test_bad_weights(data):
     with pytest.raises(ValueError, match=r"class 2 add up to 0\.9, but weights"):
         small = np.where(y == 2, 0.1, 1)
         _ = ClassStatistics.from_data(X, y, sample_weight=small).covariances
+    statistics = ClassStatistics.from_data(X, y, sample_weight=small)
+    assert not hasattr(statistics, "covariances")
+    assert not hasattr(statistics, "second_moments")
     with pytest.raises(ValueError, match="at least one non-zero number"):
         ClassStatistics.from_data(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="Negative values"):
@@ -425,6 +428,28 @@ def test_labels_of_pandas_and_pyarrow_stay_exact(rng):
             assert model.classes_.tolist() == sorted(set(y))
     model = RejectionClassifier(GaussianClassifier()).fit(X, pa.array(text))
     assert model.classes_.tolist() == ["a", "b"]
+    weights = np.arange(1.0, 13)
+    expected = ClassStatistics.from_data(X, text, sample_weight=weights)
+    same = ClassStatistics.from_data(X, text, sample_weight=pa.array(weights))
+    np.testing.assert_array_equal(same.means, expected.means)
+
+
+def test_labels_and_groups_of_polars(rng):
+    pl = pytest.importorskip("polars")
+    X, text, flags = rng.normal(size=(12, 2)), ["a", "b"] * 6, [True, False] * 6
+    message = "contains 1 missing label, the first one in row 10"
+    for y in (text, flags, [0, 1] * 6):
+        expected = ClassStatistics.from_data(X, np.array(y))
+        labels = pl.Series(y)
+        for same in (labels, pl.DataFrame({"y": labels})):
+            found = ClassStatistics.from_data(X, same)
+            assert found.classes.tolist() == expected.classes.tolist()
+        labels[10] = None
+        for missing in (labels, pl.DataFrame({"y": labels})):
+            with pytest.raises(ValueError, match=f"y {message}"):
+                ClassStatistics.from_data(X, missing)
+        with pytest.raises(ValueError, match=f"groups {message}"):
+            GaussianClassifier().fit(X, pl.Series(text), groups=labels)
 
 
 class Duck:

@@ -28,7 +28,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 # Held-out scores of the candidates
 # ---------------------------------
 #
-# ``fit`` first selects the regularization with a shrinkage of 0.3, and then the
+# ``fit`` first selects the regularization with a shrinkage of 0.6, and then the
 # shrinkage with the selected regularization. In both steps, ``fit`` selects the largest
 # candidate whose score is within one standard error of the best score.
 
@@ -39,16 +39,14 @@ for (name, model), color in zip(models.items(), ["C0", "C1"], strict=True):
     values, posteriors = scores["regularization"], scores["mean_log_posterior"]
     shrinkages = scores["shrinkage"]
     for axis, x, chosen, shown in (
-        (axes[0], values, model.regularization_, shrinkages == 0.3),
+        (axes[0], values, model.regularization_, shrinkages == shrinkages[0]),
         (axes[1], shrinkages, model.shrinkage_, values == model.regularization_),
     ):
         order = np.argsort(x[shown])
         axis.plot(x[shown][order], posteriors[shown][order], "o-", c=color, label=name)
         axis.axvline(chosen, color=color, linestyle="--")
 axes[0].set(xscale="log", xlabel="regularization", ylabel="held-out log posterior")
-axes[0].set_xticks(np.unique(values), [f"{v:.2g}" for v in np.unique(values)])
-axes[0].minorticks_off()
-axes[1].set(xlabel="shrinkage")
+axes[1].set(xlabel="shrinkage", xticks=np.unique(shrinkages))
 axes[0].legend(title="dashed: selected")
 # sphinx_gallery_alt = "Held-out scores against regularization and shrinkage"
 plt.show()

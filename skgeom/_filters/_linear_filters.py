@@ -56,6 +56,7 @@ from skgeom.utils.estimator import (
 from skgeom.utils.linalg import FeatureSpace, signs, space_of
 from skgeom.utils.validation import (
     check_array,
+    check_order_of_features,
     check_semidefinite,
     check_symmetric,
     check_two_classes,
@@ -319,6 +320,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
     def _checked_init(self):
         if isinstance(self.init, str):
             return self.init
+        check_order_of_features(self.init, "init", self)
         init = check_array(on_cpu(self.init), dtype=np.float64, input_name="init")
         expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
@@ -348,6 +350,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if not self._has_noise:
             return None
         noise, name = on_cpu(self.regularization), "regularization"
+        check_order_of_features(noise, name, self)
         noise = check_array(noise, dtype=float, ensure_2d=False, input_name=name)
         expected = (self.n_features_in_, self.n_features_in_)
         if noise.shape != expected:

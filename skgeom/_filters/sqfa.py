@@ -212,6 +212,8 @@ class SQFA(BaseFilters):
     n_iter_ : int
         Number of iterations that started from the selected initialization, over all
         stages and groups of filters. Each stage has at most ``max_iter`` iterations.
+    distance_ : str, StudentT or callable
+        The ``distance`` of the last fit, which defines :meth:`class_distances`.
     n_features_in_ : int
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -293,6 +295,11 @@ class SQFA(BaseFilters):
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def distance_(self):
+        """The distance of the last fit."""
+        return self._parameters_of_fit["distance"]
 
     @estimator_method
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -629,6 +636,7 @@ class SecondMomentSQFA(SQFA):
     {restart_objectives_}
     {classes_}
     {n_iter_}
+    {distance_}
     {n_features_in_}
     {feature_names_in_}
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom._hessian.differences import estimator_differences, function_differences
 from skgeom._hessian.models import (
     SUPPORTED,
+    call_in_double,
     classifier_name,
     fitted_classifier,
     function_model,
@@ -88,9 +89,10 @@ def input_hessian(
         ``CalibratedClassifierCV(SVC(gamma=...), ensemble=False)`` with these kernels
         and a number or "auto" as ``gamma``. The formulas also apply to a
         :class:`~sklearn.pipeline.Pipeline` of scalers, PCA and one of these
-        classifiers, and to a fitted search, such as
-        :class:`~sklearn.model_selection.GridSearchCV`. For all other classifiers, the
-        Hessian is computed from differences of ``predict_proba``.
+        classifiers, to a fitted search, such as
+        :class:`~sklearn.model_selection.GridSearchCV`, and to subclasses that override
+        only methods of the training. For all other classifiers, the Hessian is computed
+        from differences of ``predict_proba``.
 
         Pass a classifier from another package as a function of X that is written with
         ``autograd.numpy``, or as a ``torch.nn.Module``. Both must return logits or
@@ -131,7 +133,8 @@ def input_hessian(
     ------
     ValueError
         If the estimator was fitted to different features or classes, has no
-        probabilities, or is a multilabel classifier; if no formula is available for
+        probabilities, accepts float32 only, or is a multilabel classifier; if no
+        formula is available for
         ``derivatives="analytic"``; if central differences are used and the
         probabilities are not smooth, as for trees and nearest neighbors; if the true
         class of a sample has probability zero, for example because its prior is zero;
@@ -313,7 +316,8 @@ def check_classifier(estimator, X, y):
             "classifier without predict_proba in CalibratedClassifierCV."
         )
     with np.errstate(all="ignore"):
-        proba = estimator.predict_proba(named_like_fit(X[:1], estimator))
+        sample, name = named_like_fit(X[:1], estimator), classifier_name(estimator)
+        proba = call_in_double(estimator.predict_proba, sample, name)
     if isinstance(proba, list) or (np.abs(proba.sum(axis=1) - 1) > 1e-3).any():
         raise ValueError(
             f"{classifier_name(estimator)} is a multilabel classifier, "

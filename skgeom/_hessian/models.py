@@ -349,7 +349,6 @@ def _network_hessian(G, layers):
 
 
 TRANSFORMERS = StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler, PCA
-# There are no formulas for subclasses, which may compute different probabilities.
 CLASSIFIERS = {
     MLPClassifier: network,
     LogisticRegression: logistic_regression,
@@ -360,6 +359,32 @@ CLASSIFIERS = {
 }
 # A name, because modules of different families do not import each other.
 _DISCRIMINANT = "skgeom._kernel.discriminant.KernelDiscriminantAnalysis"
+
+
+# A subclass may override these names, and the names of metadata requests, without
+# computing different probabilities.
+_OF_TRAINING = {"fit", "partial_fit", "score", "_parameter_constraints"}
+
+
+def _formula(kind):
+    """The function of ``CLASSIFIERS`` for a class, or None.
+
+    A subclass has the formula of its base class unless it overrides attributes on which
+    the probabilities may depend.
+    """
+    defined = set()
+    for base in kind.__mro__:
+        convert = CLASSIFIERS.get(base)
+        if f"{base.__module__}.{base.__name__}" == _DISCRIMINANT:
+            convert = kernel_discriminant
+        if convert:
+            return None if any(hasattr(base, name) for name in defined) else convert
+        defined |= {
+            name
+            for name in vars(base).keys() - _OF_TRAINING
+            if not name.startswith(("__", "set_", "_sklearn"))
+        }
+    return None
 
 
 def _jacobian(transformer):
@@ -396,10 +421,7 @@ def fitted_classifier(estimator):
         If there is a formula, but the Hessian of this classifier is undefined.
     """
     *transformers, classifier = steps_of(estimator)
-    kind = type(classifier)
-    convert = CLASSIFIERS.get(kind)
-    if f"{kind.__module__}.{kind.__name__}" == _DISCRIMINANT:
-        convert = kernel_discriminant
+    convert = _formula(type(classifier))
     model = convert and convert(classifier)
     for transformer in transformers[::-1]:
         matrix = _jacobian(transformer)
@@ -438,6 +460,34 @@ def classifier_name(estimator):
         names = [type(step).__name__ for step in steps_of(estimator)]
         return names[0] if len(names) == 1 else f"Pipeline({', '.join(names)})"
     return getattr(estimator, "__name__", repr(estimator))
+
+
+def call_in_double(function, X, name, trial=None):
+    """``function(X)`` of the user; ValueError if it accepts float32 only.
+
+    ``trial``, by default the function, is called with X in float32 to find out whether
+    it accepts float32. The error of any other function is not changed.
+    """
+    try:
+        return function(X)
+    except Exception as error:
+        if not _accepts_single(trial or function, X):
+            raise
+        raise ValueError(
+            f"{name} raised {type(error).__name__} for X in float64, in which "
+            f"Hessians are computed, but accepts float32: {error}. If its PyTorch "
+            "module returns logits, pass the module, for example net.module_ of a "
+            "skorch classifier net. The module is evaluated in its own precision."
+        ) from error
+
+
+def _accepts_single(function, X):
+    """Whether a function accepts X in float32."""
+    try:
+        function(X.astype(np.float32))
+    except Exception:
+        return False
+    return True
 
 
 # Functions, which autograd differentiates, and modules, which torch differentiates.
@@ -571,7 +621,7 @@ def check_logits(function, X, n_classes, name):
 
     @_errors_explained(name)
     def values_of(X):
-        return to_numpy(function(X))
+        return to_numpy(call_in_double(function, X, name))
 
     values, n_samples = values_of(X), X.shape[0]
     shapes = {(n_samples, n_classes)} | ({(n_samples, 1)} if n_classes == 2 else set())

@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import compute_sample_weight
+from sklearn.utils import _safe_indexing, compute_sample_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter
 
@@ -18,7 +18,12 @@ from skgeom._hessian.diagnostics import (
     separation_grid,
 )
 from skgeom._hessian.input_hessian import mean_curvature
-from skgeom._hessian.models import classifier_name, is_function, is_module
+from skgeom._hessian.models import (
+    call_in_double,
+    classifier_name,
+    is_function,
+    is_module,
+)
 from skgeom._statistics import check_underflow
 from skgeom.utils.array_api import (
     float_dtypes,
@@ -375,8 +380,18 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
                 "the classes by its parameters, or freeze a trained classifier.",
                 UserWarning,
             )
-        X = named_like_fit(X.copy(), self)
-        return estimator.fit(X, y, **(parameters or {}))
+
+        def fit_some(X):
+            # A few samples suffice to find out which precision the classifier accepts.
+            some = np.concatenate([np.flatnonzero(y == k)[:10] for k in np.unique(y)])
+            return clone(estimator).fit(_safe_indexing(X, some), y[some])
+
+        return call_in_double(
+            lambda X: estimator.fit(X, y, **(parameters or {})),
+            named_like_fit(X.copy(), self),
+            classifier_name(estimator),
+            fit_some,
+        )
 
     def _separation(self, X, codes):
         # Up to ten leading eigenvectors of each matrix, as in figure 1.

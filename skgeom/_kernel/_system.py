@@ -277,6 +277,8 @@ class KernelSystem:
         penalty = regularization * self.total_trace
         settings = penalty, criterion, n_components, rank_tolerance(1)
         left, sizes, right = self._singular_vectors
+        if not len(sizes):
+            raise ValueError(ALL_SAMPLES_EQUAL)
         scale = sizes if self.identity and regularization else np.sqrt(sizes)
         means = left.T @ self.indicators
         # The largest share of the variance that is between the classes.

@@ -86,6 +86,7 @@ from skgeom.utils.validation import (
     require_memory,
     warn_if_outlier,
     warn_if_unscaled,
+    weighted_classes,
 )
 
 # Up to this number of samples, solver="auto" uses an exact solver. At this number, the
@@ -422,7 +423,8 @@ class KernelDiscriminantAnalysis(
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None weights all samples equally.
+            Weights of the samples; None weights all samples equally. Samples of weight
+            zero, and classes without samples of positive weight, are left out.
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -509,12 +511,12 @@ class KernelDiscriminantAnalysis(
             options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 0}
             empty = validate_data(self, empty_block(X), **options)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
-            codes, weights, summary = self._encode(X.y), X.sample_weight, X.summary
-            return X, codes, weights, summary
+            return X, self._encode(X.y, X.sample_weight), X.sample_weight, X.summary
         check_library(X, self)
         X = validate_data(self, X, **self._accepted(X))
-        codes = self._encode(checked_labels(y, X))
-        weights = check_sample_weight(sample_weight, codes)
+        y = checked_labels(y, X)
+        weights = check_sample_weight(sample_weight, y)
+        codes = self._encode(y, weights)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
         return X, codes, weights, RowSummary.of(on_cpu(X), weights / weights.max())
@@ -524,9 +526,15 @@ class KernelDiscriminantAnalysis(
         sparse = "csr" if accepts_sparse(self.kernel) else False
         return {"dtype": float_dtypes(X), "accept_sparse": sparse}
 
-    def _encode(self, y):
-        """Encode valid labels as integers, and set ``classes_``."""
-        self.classes_, codes = np.unique(y, return_inverse=True)
+    def _encode(self, y, sample_weight):
+        """Encode valid labels as integers, and set ``classes_``.
+
+        The code of a sample of weight zero, which may be of no class, is not used.
+        """
+        # Relative weights, as in training, in which tiny weights underflow.
+        relative = sample_weight / (sample_weight.max() or 1.0)
+        self.classes_ = weighted_classes(y, relative)
+        codes = np.searchsorted(self.classes_, y)
         n_classes = len(self.classes_)
         check_two_classes(self.classes_, type(self).__name__)
         if self.n_components is not None and self.n_components > n_classes - 1:
@@ -586,12 +594,6 @@ class KernelDiscriminantAnalysis(
         up to the weight of the class.
         """
         sums = np.bincount(codes, sample_weight, minlength=len(self.classes_))
-        if not sums.all():
-            label = repr(self.classes_.tolist()[sums.argmin()])
-            raise ValueError(
-                f"The class {label} of y has no sample of positive weight. Remove the "
-                "class, or change sample_weight."
-            )
         priors = check_priors(self.priors, sums)
         factors = class_factors(self.class_weight, self.classes_, priors)
         class_weights = priors * (factors / factors.max())

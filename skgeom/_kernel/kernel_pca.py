@@ -30,7 +30,7 @@ from skgeom.utils.estimator import (
     validate_data,
 )
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import check_array, checked_labels, warn_if_unscaled
+from skgeom.utils.validation import check_array, check_labels, warn_if_unscaled
 
 # Minimum number of samples from which the principal axes are computed. With this number
 # instead of all 30,000 images of MNIST, the fit is 1.5 times as fast
@@ -93,10 +93,8 @@ class LandmarkKernelPCA(
     ----------
     landmarks_ : ndarray of shape (n_landmarks, n_features)
         The landmarks: the centers of clusters, or all samples if ``n_landmarks`` is not
-        smaller than the number of samples. If y is given, the clusters are computed
-        within each class, and the number of landmarks of a class is proportional to its
-        number of samples. Landmarks are removed if their kernels are linearly
-        dependent.
+        smaller than the number of samples. Landmarks are removed if their kernels are
+        linearly dependent.
     dual_coef_ : ndarray of shape (n_landmarks, n_components)
         Coefficients of the kernels with the landmarks.
     offset_ : ndarray of shape (n_components,)
@@ -187,9 +185,8 @@ class LandmarkKernelPCA(
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
-        y : array-like of shape (n_samples,), default=None
-            Class labels of the samples. If given, the landmarks are computed within
-            each class.
+        y : None
+            Ignored, so that the estimator can be a step of any pipeline.
 
         Returns
         -------
@@ -199,7 +196,7 @@ class LandmarkKernelPCA(
         Raises
         ------
         ValueError
-            If X or y is malformed, or if the kernel matrix of the landmarks is zero,
+            If X is malformed, or if the kernel matrix of the landmarks is zero,
             is not positive semidefinite, or contains infinite or NaN values.
         TypeError
             If X is a Dask array or data frame.
@@ -217,9 +214,6 @@ class LandmarkKernelPCA(
         check_library(X, self)
         options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
         X = validate_data(self, X, **options)
-        codes = np.zeros(len(X), dtype=int)
-        if y is not None:
-            _, codes = np.unique(checked_labels(y, X), return_inverse=True)
         rng, weights = check_random_state(self.random_state), np.ones(len(X))
         summary = RowSummary.of(X, weights)
         kernel = make_kernel(self, X, summary.center)
@@ -231,7 +225,8 @@ class LandmarkKernelPCA(
         self.gamma_, self.kernel_center_ = kernel.parameters.get("gamma"), kernel.center
         n_landmarks, landmarks = n_landmarks_of(self.n_landmarks, len(X)), X
         if n_landmarks < len(X):
-            landmarks = kmeans_landmarks(n_landmarks, X, codes, weights, rng)
+            one_class = np.zeros(len(X), dtype=int)
+            landmarks = kmeans_landmarks(n_landmarks, X, one_class, weights, rng)
             landmarks = landmarks.astype(X.dtype, copy=False)
         matrix = kernel(landmarks.astype(np.float64))
         warn_if_nearly_diagonal(matrix, kernel)
@@ -321,6 +316,8 @@ class LandmarkKernelPCA(
                 "Preimages can be computed only for kernel='rbf', not for "
                 f"{self._kernel.function!r}."
             )
+        names = self.get_feature_names_out()
+        check_labels(filters, -1, names, "filters", "the output")
         filters = check_array(filters, dtype=np.float64, input_name="filters")
         if filters.shape[1] != len(self.offset_):
             raise ValueError(

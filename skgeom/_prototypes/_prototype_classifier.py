@@ -8,14 +8,13 @@ from math import ceil
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from scipy.sparse import issparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import column_or_1d
 
 from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
 from skgeom._prototypes._training import (
@@ -55,7 +54,9 @@ from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_array,
+    check_labels,
     check_not_dict,
+    check_order_of_features,
     check_sample_weight,
     check_spd_samples,
     check_symmetric,
@@ -68,6 +69,7 @@ from skgeom.utils.validation import (
     warn_if_outlier,
     warn_if_unscaled,
     warn_user,
+    weighted_classes,
 )
 
 
@@ -178,49 +180,13 @@ def _clusters(metric, Z, weights, count, rng):
     return means
 
 
-def fit_blocks(model, X, y, sample_weight):
-    """Train on the blocks of Dask data one after another with ``partial_fit``.
-
-    Each block counts as one epoch. The passes over all blocks are repeated until at
-    least ``max_iter`` blocks have been used.
-    """
-    import dask
-
-    blocks = row_blocks(X, y, sample_weight)
-    labels = dask.compute(*(dask.delayed(_labels)(y) for _, y, _ in blocks))
-    seen = [number for number, some in enumerate(labels) if len(some)]
-    if not seen:
-        raise ValueError("There are no samples: all blocks of X are empty.")
-    classes = np.unique(np.concatenate([labels[number] for number in seen]))
-    parameters = model.get_params(deep=False)
-    # All calls use one random number generator: each block is shuffled differently.
-    learner = copy(model) if model.warm_start else clone(model)
-    learner.random_state = check_random_state(model.random_state)
-
-    def fitted_attributes(estimator):
-        return {k: v for k, v in vars(estimator).items() if k not in parameters}
-
-    steps = seen * ceil(model.max_iter / len(seen))
-    progress = current_progress()
-    progress.start()
-    for number in steps:
-        samples, own_labels, weights = dask.compute(*blocks[number])
-        if weights is not None and not np.any(weights):
-            continue
-        with naming_block(number):
-            learner.partial_fit(samples, own_labels, classes, weights)
-        message = f"loss {learner.loss_curve_[-1]:.6g}"
-        attributes = fitted_attributes(learner)
-        if progress.step("", message, attributes, n_steps=len(steps), name="block"):
-            break
-    for name in fitted_attributes(model):
-        delattr(model, name)
-    vars(model).update(fitted_attributes(learner))
-    return model
-
-
-def _labels(y):
-    return np.unique(column_or_1d(y)) if len(y) else np.empty(0)
+def _labels(number, y, sample_weight):
+    """The labels of the samples of a block whose weight is not zero."""
+    if len(y) == 0:
+        return np.empty(0)
+    with naming_block(number):
+        y = checked_labels(y, y, whole=False)
+    return np.unique(y if sample_weight is None else y[np.asarray(sample_weight) != 0])
 
 
 def check_unchanged(name, before, now):
@@ -356,6 +322,8 @@ class PrototypeClassifier(
             Class labels of the samples. At least two classes are required.
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights of the samples. A weight of 2 counts a sample twice.
+            Samples of weight zero, and classes without samples of positive weight, are
+            left out.
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -394,9 +362,9 @@ class PrototypeClassifier(
         """
         if groups is not None:
             check_not_dask(self, X, "Use groups=None")
-        if is_dask(X) and self.solver == "sgd":
-            return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
+        if is_dask(X) and self.solver == "sgd":
+            return self._fit_blocks(X, y, sample_weight, rng)
         training = self._prepared(X, y, sample_weight, rng)
         if training.metric_name == "riemann" and not self._continues():
             warn_if_amplitudes_vary(training)
@@ -496,7 +464,10 @@ class PrototypeClassifier(
         y = checked_labels(y, X)
         argument = "classes" if announced else "y"
         with naming(argument):
-            classes = np.unique(to_numpy(classes) if announced else y)
+            if announced:
+                classes = np.unique(to_numpy(classes))
+            else:
+                classes = weighted_classes(y, check_sample_weight(sample_weight, y))
         check_two_classes(classes, type(self).__name__, argument)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
@@ -504,13 +475,11 @@ class PrototypeClassifier(
         self.classes_ = classes
         given = X, sample_weight
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
-        # A class may have no samples so far only if it is in ``classes`` and ``init``
-        # contains its prototypes.
-        if (not announced or isinstance(self.init, str)) and not class_sums.all():
+        if isinstance(self.init, str) and not class_sums.all():
             raise ValueError(
-                f"The class {classes[class_sums.argmin()]} of y has no sample, or none "
-                "of positive weight. Remove it; for partial_fit, pass samples of all "
-                "classes to the first call, or set init."
+                f"The class {classes[class_sums.argmin()]} has no sample of positive "
+                "weight in the first call of partial_fit, or in the first block of "
+                "Dask data. Pass samples of all classes first, or set init to an array."
             )
         if continues:
             return self._continued(X, y, weights, class_sums)
@@ -529,6 +498,9 @@ class PrototypeClassifier(
         labels = like(np.repeat(np.arange(len(counts)), counts), X)
         reduced, given = self._reduce(X), None
         if not isinstance(self.init, str):
+            check_order_of_features(self.init, "init", self)
+            rows = self.prototype_labels_
+            check_labels(self.init, 0, rows, "init", "prototype_labels_")
             shape = sum(counts), *reduced.shape[1:]
             given = given_prototypes(self.init, shape, labels, X.dtype, self._n_copies)
         self._check_not_tiny(reduced)
@@ -580,10 +552,8 @@ class PrototypeClassifier(
                 f"{np.shape(X)}. One sample is X[None]."
             )
         if self._accepts_vectors and ndim != 3:
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
-            )
-            return csr_array(X) if issparse(X) else X
+            options = {"accept_sparse": "csr", "dtype": float_dtypes(X)}
+            return validate_data(self, X, **options, reset=reset)
         hermitian = not self._accepts_vectors
         X = check_spd_samples(self, X, reset=reset, hermitian=hermitian)
         return embedded(X) if self._n_copies == 2 else X
@@ -613,6 +583,10 @@ class PrototypeClassifier(
         The class sums are the sums of ``sample_weight`` in each class, plus the sums
         ``before`` of earlier calls.
         """
+        X, weights = in_double(X), check_sample_weight(sample_weight, y)
+        if (weights == 0).any():
+            kept = weights > 0
+            X, y, weights = X[like(kept, X)], y[kept], weights[kept]
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
@@ -620,11 +594,6 @@ class PrototypeClassifier(
                 f"classes {self.classes_.tolist()}."
             )
         y = np.searchsorted(self.classes_, y)
-        weights = check_sample_weight(sample_weight, y)
-        X = in_double(X)
-        if (weights == 0).any():
-            kept = weights > 0
-            X, y, weights = X[like(kept, X)], y[kept], weights[kept]
         sums = before + np.bincount(y, weights, minlength=len(self.classes_))
         weights = weights * class_factors(self.class_weight, self.classes_, sums)[y]
         return X, like(y, X), like(weights, X), sums
@@ -791,8 +760,49 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
            estimator", Journal of Machine Learning Research 10, 2009.
         """
         rng = check_random_state(self.random_state)
+        continues = hasattr(self, "prototypes_")
+        return self._learn(X, y, sample_weight, classes, rng, continues)
+
+    def _fit_blocks(self, X, y, sample_weight, rng):
+        """Train on the blocks of Dask data one after another.
+
+        Each block counts as one epoch. The passes over all blocks are repeated until at
+        least ``max_iter`` blocks have been used. Blocks without weights are omitted.
+        """
+        import dask
+
+        blocks = row_blocks(X, y, sample_weight)
+        of_block = dask.delayed(_labels)
+        labels = [
+            of_block(number, y, weights)
+            for number, (_, y, weights) in enumerate(blocks)
+        ]
+        labels = dask.compute(*labels)
+        used = [number for number, some in enumerate(labels) if len(some)]
+        if not used:
+            raise ValueError(
+                "There are no samples: all blocks of X are empty, or sample_weight is "
+                "zero. Pass samples of positive weight."
+            )
+        classes = np.unique(np.concatenate([labels[number] for number in used]))
+        steps = used * ceil(self.max_iter / len(used))
+        progress, continues = current_progress(), self._continues()
+        progress.start()
+        for number in steps:
+            samples, own_labels, weights = dask.compute(*blocks[number])
+            with naming_block(number):
+                self._learn(samples, own_labels, weights, classes, rng, continues)
+            continues = True
+            message = f"loss {self.loss_curve_[-1]:.6g}"
+            model = vars(self).copy()
+            if progress.step("", message, model, n_steps=len(steps), name="block"):
+                break
+        return self
+
+    def _learn(self, X, y, sample_weight, classes, rng, continues):
+        """Update the prototypes, or initialize them unless training ``continues``."""
         losses, n_iter = [], 0
-        if hasattr(self, "prototypes_"):
+        if continues:
             losses, n_iter = to_numpy(self.loss_curve_), self.n_iter_
             training = self._next_training(X, y, sample_weight, classes)
         else:

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
+    check_unchanged,
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
@@ -192,7 +193,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         continues = training.scale is not None
         mean, axes, unit = _principal_axes(training.Z, training.weights)
         n_rows = self.n_components or axes.shape[0]
-        if continues and self.n_components in (None, self.omega_.shape[0]):
+        if continues:
             omega = self.omega_
         else:
             omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
@@ -212,7 +213,11 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 
     def _store(self, training, result):
         super()._store(training, result)
-        self.omega_ = result.matrix
+        self.omega_, self._fitted_components = result.matrix, self.n_components
+
+    def _check_same(self, classes, counts):
+        super()._check_same(classes, counts)
+        check_unchanged("n_components", self._fitted_components, self.n_components)
 
     @property
     def relevances_(self):

@@ -165,7 +165,8 @@ class StructuredCovariances:
             "Statistics with them cannot be added, decayed, shrunk or saved. "
             "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
             "regularization is a matrix. With more than 1,000 features, regularization "
-            "must be positive, init must be a name, and groups=None if orthonormal. "
+            "must be positive, init must be a name, and group_size must be None with "
+            "constraint='orthonormal'. "
             "In all other cases, use the statistics of features, "
             "statistics.project(filters)."
         )

@@ -34,7 +34,8 @@ def minimize_in_batches(
     Each step follows the gradient of a batch, divided by the root mean square norm of
     all gradients so far (a Riemannian form of Adagrad, after Becigneul and Ganea,
     2019). The factor of the step length is halved whenever the mean cost of the batches
-    no longer decreases.
+    no longer decreases. If a step leads to a point where the cost or its gradient is
+    not finite, the optimization returns to the previous point, and halves the factor.
 
     Parameters
     ----------
@@ -67,25 +68,33 @@ def minimize_in_batches(
     Raises
     ------
     StartError
-        If the cost or a gradient is infinite or NaN at any point.
+        If the cost or its gradient is infinite or NaN at the start.
     """
     n_batches = max(n_samples // batch_size, 1)
     step = _FIRST_STEP * manifold.typical_dist
-    point, size, n_steps = start, 0.0, 0
+    point, finite, size, n_steps = start, None, 0.0, 0
     best, halvings, n_epochs, values = None, 0, 0, []
     reason, converged = f"max_iter={max_iter} epochs were made.", False
     while n_epochs < max_iter:
         order = rng.permutation(n_samples)
         for rows in np.array_split(order, n_batches):
             value, gradient, norm = _evaluate(value_and_gradient, manifold, point, rows)
+            if not np.isfinite(value + norm):
+                point, step, halvings = _returned(finite), step / 2, halvings + 1
+                continue
+            finite = point
             values.append(value)
             n_steps += 1
             size += (norm**2 - size) / n_steps
             if size > 0:
                 point = manifold.retraction(point, -step / np.sqrt(size) * gradient)
         n_epochs += 1
-        if callback is not None and callback(point, np.mean(values[-n_batches:])):
+        recent = values[-n_batches:]  # empty if all values were not finite
+        if callback is not None and recent and callback(point, np.mean(recent)):
             reason, converged = "The callback stopped the optimization.", True
+            break
+        if halvings > _MAX_HALVINGS:
+            reason = "The objective is not finite close to the last point."
             break
         if len(values) < _STEPS_PER_ROUND:
             continue
@@ -97,6 +106,9 @@ def minimize_in_batches(
                 break
         best = value if best is None else min(best, value)
     value, _, norm = _evaluate(value_and_gradient, manifold, point)
+    if not np.isfinite(value + norm):
+        point = _returned(finite)
+        value, _, norm = _evaluate(value_and_gradient, manifold, point)
     return MinimizeResult(point, value, norm, n_epochs, n_steps + 1, converged, reason)
 
 
@@ -106,7 +118,11 @@ def _evaluate(value_and_gradient, manifold, point, rows=None):
     except np.linalg.LinAlgError:
         value, gradient = np.nan, np.zeros_like(point)
     gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)
-    norm = manifold.norm(point, gradient)
-    if not np.isfinite(value + norm):
+    return value, gradient, manifold.norm(point, gradient)
+
+
+def _returned(finite):
+    """The last point with finite values; StartError if there is none."""
+    if finite is None:
         raise StartError("The objective is not finite.")
-    return value, gradient, norm
+    return finite

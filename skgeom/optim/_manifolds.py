@@ -169,11 +169,11 @@ class Product(_Manifold):
     """
 
     def __init__(self, manifolds):
-        self._manifolds = manifolds
+        self.manifolds = manifolds
         self.typical_dist = np.sqrt(sum(m.typical_dist**2 for m in manifolds))
 
     def _of_parts(self, method, *arguments):
-        parts = zip(self._manifolds, *arguments, strict=True)
+        parts = zip(self.manifolds, *arguments, strict=True)
         return [getattr(manifold, method)(*part) for manifold, *part in parts]
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):

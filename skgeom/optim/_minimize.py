@@ -14,6 +14,7 @@ import numpy as np
 
 from skgeom.optim._lbfgs import RiemannianLBFGS, rounding
 from skgeom.optim._manifolds import as_pymanopt
+from skgeom.utils.array_api import naming
 
 # Names of optimizers. All optimizers except the first one import pymanopt.
 OPTIMIZERS = ("lbfgs", "conjugate-gradient", "trust-regions", "steepest-descent")
@@ -57,7 +58,7 @@ class MinimizeResult:
     converged : bool
         True if the callback stopped the optimization, if a rule for ``tol`` was met, or
         if the optimizer made no further progress and the gradient is zero up to
-        rounding.
+        rounding. False if the cost decreases until it overflows.
     reason : str
         Reason for stopping.
 
@@ -98,9 +99,11 @@ def minimize(
     The optimization stops when ten successive iterations together decrease the cost by
     at most ``tol * abs(cost)``, when the norm of the gradient is at most ``tol`` times
     its initial norm, when the optimizer makes no further progress, or after
-    ``max_iter`` iterations. The stopping rules are relative: they do not change if the
-    cost is multiplied by a positive constant. If ``optimizer`` is a name, there is no
-    time limit, and nothing is printed. The function draws no random numbers.
+    ``max_iter`` iterations. The first rule does not apply if one of the ten iterations
+    shortened a step because the cost was infinite or NaN, as for a cost that is
+    unbounded below. The stopping rules are relative: they do not change if the cost is
+    multiplied by a positive constant. If ``optimizer`` is a name, there is no time
+    limit, and nothing is printed. The function draws no random numbers.
 
     Parameters
     ----------
@@ -116,7 +119,8 @@ def minimize(
         ``retraction`` and ``transport`` and the attribute ``typical_dist`` of
         pymanopt's manifolds is accepted.
     start : point of the manifold
-        The initial point; not modified.
+        The initial point, an array-like; on a product manifold, a list of array-likes.
+        Not modified.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
         ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"`` (which approximates
         the Hessian by differences of gradients), ``"steepest-descent"``, or an instance
@@ -146,8 +150,9 @@ def minimize(
     Raises
     ------
     ValueError
-        If the cost or its gradient at ``start`` is infinite or NaN, or if ``optimizer``
-        is none of the supported names or instances.
+        If ``start`` is not an array of numbers, or not a list of one array for each
+        manifold of a product; if the cost or its gradient at ``start`` is infinite or
+        NaN; or if ``optimizer`` is none of the supported names or instances.
 
     Examples
     --------
@@ -164,6 +169,7 @@ def minimize(
     array([0.6, 0.8])
     """
     solver = _make_optimizer(optimizer)
+    start = _checked_start(start, manifold)
     if not isinstance(solver, RiemannianLBFGS):
         manifold = as_pymanopt(manifold)
     problem = _MonitoredProblem(
@@ -199,6 +205,28 @@ def _make_optimizer(optimizer):
     return getattr(pymanopt.optimizers, name)(**_NO_LIMITS, verbosity=0)
 
 
+def _checked_start(start, manifold):
+    """The start as an array of floats; a list of arrays on a product of manifolds.
+
+    A sequence of arrays is otherwise returned unchanged, because points of some
+    manifolds, such as matrices of fixed rank, have several parts.
+    """
+    manifolds = getattr(manifold, "manifolds", None)
+    if manifolds is not None:
+        if not hasattr(start, "__len__") or len(start) != len(manifolds):
+            raise ValueError(
+                f"start must be a list of {len(manifolds)} points, one per manifold "
+                f"of the product, got {start!r}."
+            )
+        return [_checked_start(*pair) for pair in zip(start, manifolds, strict=True)]
+    if isinstance(start, list | tuple):
+        if any(isinstance(part, np.ndarray) for part in start):
+            return start
+    with naming("start"):
+        point = np.asarray(start)
+        return point if point.dtype.kind in "fc" else point.astype(np.float64)
+
+
 class StartError(ValueError):
     """The cost or its gradient is infinite or NaN at the start."""
 
@@ -225,6 +253,7 @@ class _MonitoredProblem:
         self._unit = 1.0
         self._latest = self._iterate = None
         self._best = None
+        self._last_failure = -np.inf
         self._costs = []
         self._first_norm = None
         self._n_evaluations = 0
@@ -260,6 +289,8 @@ class _MonitoredProblem:
                     norm = manifold.norm(point, gradient)
                     if np.isfinite(norm):
                         evaluated = cost, gradient, norm
+            if evaluated[1] is None:
+                self._last_failure = len(self._costs)
             self._latest = point, evaluated
         return evaluated[0] / self._unit
 
@@ -315,8 +346,18 @@ class _MonitoredProblem:
     def is_stationary(self):
         """Whether the gradient at the best point is zero up to rounding."""
         cost, _, norm = self._best
-        scale = max(self._first_norm, abs(cost) / self.manifold.typical_dist)
+        scale = self._first_norm
+        if not self._shortened_steps():
+            scale = max(scale, abs(cost) / self.manifold.typical_dist)
         return bool(norm <= _NEGLIGIBLE * scale)
+
+    def _shortened_steps(self):
+        """Whether an infinite cost has shortened one of the last steps.
+
+        The cost then decreases slowly at points that are no minimum, for example
+        before it overflows because it is unbounded below.
+        """
+        return self._last_failure >= len(self._costs) - _WINDOW
 
     def result(self, reason, converged):
         cost, point, norm = self._best
@@ -353,7 +394,7 @@ class _MonitoredProblem:
                 "The norm of the gradient is below tol times its initial norm.", True
             )
         costs = self._costs
-        if len(costs) > _WINDOW:
+        if len(costs) > _WINDOW and not self._shortened_steps():
             decrease = costs[-1 - _WINDOW] - costs[-1]
             if decrease <= self._tol * abs(costs[-1]):
                 raise _Stop("The relative decrease of the cost is below tol.", True)

@@ -14,7 +14,7 @@ from skgeom.plotting._display import (
     sparse_labels,
 )
 from skgeom.utils.array_api import on_cpu
-from skgeom.utils.validation import check_array, check_finite
+from skgeom.utils.validation import check_array, check_finite, check_labels
 
 
 class ClassEllipsesDisplay(Display):
@@ -287,6 +287,7 @@ class ClassEllipsesDisplay(Display):
         ValueError
             If a filter does not have two entries.
         """
+        check_labels(filters, -1, self.axis_names, "filters", "axis_names")
         filters = check_array(filters, dtype=np.float64, input_name="filters")
         if filters.shape[1] != 2:
             raise ValueError(
@@ -317,6 +318,7 @@ class ClassEllipsesDisplay(Display):
         return self
 
     def _checked_moments(self):
+        check_labels(self.means, 0, self.classes, "means", "classes")
         means, covariances = np.asarray(self.means), np.asarray(self.covariances)
         n_classes = len(self.classes)
         for name, moments, shape in [

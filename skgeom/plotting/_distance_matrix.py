@@ -18,7 +18,12 @@ from skgeom.plotting._display import (
     sparse_labels,
 )
 from skgeom.utils.array_api import on_cpu
-from skgeom.utils.validation import check_array, check_two_classes, real_array
+from skgeom.utils.validation import (
+    check_array,
+    check_labels,
+    check_two_classes,
+    real_array,
+)
 
 # Names that occur in both registries have the same distance.
 _ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES
@@ -116,7 +121,7 @@ class DistanceMatrixDisplay(Display):
         )
         matrix = estimator.class_distances(regularized=regularized)
         # class_distances of estimators without a choice are Hellinger distances.
-        label = _label(getattr(estimator, "distance", "hellinger"))
+        label = _label(getattr(estimator, "distance_", "hellinger"))
         return cls(on_cpu(matrix), on_cpu(estimator.classes_), label).plot(
             ax=ax, **kwargs
         )
@@ -263,6 +268,8 @@ def _compared(statistics, distance):
 
 
 def _checked(matrix, classes):
+    for axis in (0, -1):
+        check_labels(matrix, axis, classes, "matrix", "classes")
     matrix = check_array(
         real_array(matrix, "matrix"), dtype=np.float64, input_name="matrix"
     )

@@ -27,14 +27,10 @@ class PosteriorClassifierMixin(ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores in the order of ``classes_``. The predicted class has the largest
-            score. For two classes, the result is the score of the second class minus
-            the score of the first class. If the classifier computes probabilities, the
-            scores are the logarithms of the class probabilities, up to a term that all
-            classes share.
+            Logarithms of the class probabilities, in the order of ``classes_``. For two
+            classes, the result is the log-odds of the second class.
         """
-        scores = self._joint_log_likelihood(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return log_odds(self._joint_log_likelihood(X))
 
     @estimator_method
     def predict(self, X):
@@ -110,6 +106,17 @@ class PosteriorClassifierMixin(ClassifierMixin):
     def _log_posteriors(self, joint):
         """Logarithms of the class probabilities, from joint log-likelihoods."""
         return log_softmax(joint)
+
+
+def log_odds(scores):
+    """Logarithms of the class probabilities; of two classes, their difference.
+
+    A term that the scores of all classes share is removed. It would dominate the scores
+    if it differed between samples, and CalibratedClassifierCV, which calibrates each
+    class separately, would calibrate the term.
+    """
+    two = scores.shape[1] == 2
+    return scores[:, 1] - scores[:, 0] if two else log_softmax(scores)
 
 
 def log_softmax(scores):

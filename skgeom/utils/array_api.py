@@ -49,7 +49,8 @@ def namespace(*arrays):
         return np
     from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace
 
-    xp = array_namespace(*filter(is_array_api_obj, arrays))
+    arrays = [*filter(is_array_api_obj, arrays)]  # without those of pyarrow
+    xp = array_namespace(*arrays) if arrays else np
     return np if is_numpy_namespace(xp) else xp
 
 

@@ -20,6 +20,7 @@ from threading import RLock
 from time import monotonic
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.base import (
@@ -128,10 +129,31 @@ class BaseEstimator(_BaseEstimator):
         super().__setstate__(state)
 
 
+def check_not_masked(array, name):
+    """Raise ValueError for masked values, which scikit-learn would use."""
+    if np.ma.is_masked(array):
+        raise ValueError(
+            f"{name} contains masked values. Remove or impute such values first."
+        )
+
+
 def validate_data(estimator, X, **options):
-    """scikit-learn's ``validate_data``, with errors that name X."""
+    """scikit-learn's ``validate_data``, with errors that name X.
+
+    Accepted sparse samples become a ``csr_array`` in canonical form: the column indices
+    of a row are sorted and distinct. Functions of SciPy that require this form would
+    otherwise modify X, and fail for read-only X, and sums of squares of the stored
+    entries would be wrong.
+    """
+    check_not_masked(X, "X")
     with naming("X"):
-        return validation.validate_data(estimator, X, **options)
+        if issparse(X) and options.get("accept_sparse"):
+            X = csr_array(X)  # shares the memory of a CSR array
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+        X = validation.validate_data(estimator, X, **options)
+    return csr_array(X) if issparse(X) else X  # of a sparse data frame
 
 
 def validated_parameters(**constraints):

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import naming, validate_data
+from skgeom.utils.estimator import check_not_masked, naming, validate_data
 from skgeom.utils.linalg import embedded, from_embedded
 
 # Number of rows that are copied to float64 at a time. For the statistics of MNIST,
@@ -63,6 +64,7 @@ _INDEFINITE = (
 
 def check_array(array, *, input_name, **options):
     """scikit-learn's ``check_array``, with errors that name the argument."""
+    check_not_masked(array, input_name)
     with naming(input_name):
         return _check_array(array, input_name=input_name, **options)
 
@@ -106,6 +108,7 @@ def checked_targets(y, X, **options):
     """Validated target values of the samples X: finite, one per sample."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
+    check_not_masked(y, "y")
     with naming("y"):
         y = _check_y(y, **options)
     with naming("X"):
@@ -120,7 +123,8 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
 
     The decorated function receives its arguments ``names`` as float64 arrays, because
     factorizations in float32 would lose half of the accurate digits. The result is
-    converted to float32 if all these arguments are float32 arrays. If
+    converted to float32 if all these arguments are float32 arrays. The arguments must
+    not be data frames with different orders of the features, the last axis. If
     ``cast(result, arguments)`` is given, it performs this conversion; ``arguments`` are
     the arguments of the call by name.
 
@@ -139,6 +143,7 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
         def wrapper(*args, **kwargs):
             bound = signature.bind(*args, **kwargs)
             given = [bound.arguments[name] for name in names]
+            check_same_features(dict(zip(names, given, strict=True)))
             xp = namespace(*given)
             model = None
             if xp is not np:
@@ -328,14 +333,22 @@ def memory():
     return _memory(int(time.monotonic()))
 
 
+# Files with the memory limit of a container: control groups of versions 2 and 1.
+_LIMITS_OF_CONTAINERS = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+
+
 @functools.lru_cache(maxsize=1)
 def _memory(second):
     """The result of :func:`memory`; a new ``second`` ignores the cache."""
     sizes = [np.inf]
     with suppress(AttributeError, OSError, ValueError):
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(OSError, ValueError):  # the file may contain "max"
-        sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    for path in _LIMITS_OF_CONTAINERS:
+        with suppress(OSError, ValueError):  # the file may contain "max"
+            sizes.append(int(Path(path).read_text()))
     with suppress(OSError, IndexError):  # Linux: includes memory of caches
         text = Path("/proc/meminfo").read_text()
         sizes.append(1024 * int(text.split("MemAvailable:")[1].split()[0]))
@@ -366,25 +379,41 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     return take(X, positive), y[positive], sample_weight[positive]
 
 
+def weighted_classes(y, sample_weight):
+    """The sorted classes of the samples of positive weight.
+
+    A class of weight zero is left out, as if its samples were removed. Bootstrap
+    samples, for example, rarely contain all samples of a class.
+    """
+    return np.unique(y[sample_weight > 0])
+
+
 def checked_groups(groups, y, sample_weight=None):
     """The indices of the groups of samples of positive weight; None without groups."""
     if groups is None:
         return None
-    groups = known_labels(groups.compute() if is_dask(groups) else groups, "groups")
-    groups = np.asarray(on_cpu(groups))
-    if groups.shape != np.shape(y)[:1]:
-        raise ValueError(
-            f"groups must contain one label per sample, {len(y)} in total, got shape "
-            f"{groups.shape}."
-        )
+    groups = sample_labels(groups, "groups", len(y))
     used = check_sample_weight(sample_weight, y) > 0
     with naming("groups"):
-        assert_all_finite(groups, input_name="groups")
         return np.unique(groups[used], return_inverse=True)[1]
 
 
+def sample_labels(labels, name, n_samples):
+    """Validated labels of the samples, such as groups: one per sample, none missing."""
+    labels = known_labels(labels.compute() if is_dask(labels) else labels, name)
+    labels = np.asarray(on_cpu(labels))
+    if labels.shape not in ((n_samples,), (n_samples, 1)):
+        raise ValueError(
+            f"{name} must contain one label per sample, {n_samples} in total, got "
+            f"shape {labels.shape}."
+        )
+    with naming(name):
+        assert_all_finite(labels, input_name=name)
+    return labels.reshape(n_samples)
+
+
 def known_labels(y, name="y"):
-    """The labels; data of pandas and pyarrow are converted to NumPy arrays.
+    """The labels; data of pandas, Polars and pyarrow are converted to NumPy arrays.
 
     Nullable dtypes of pandas are converted to NumPy dtypes, because scikit-learn would
     convert such integers and booleans to floating-point numbers.
@@ -394,12 +423,21 @@ def known_labels(y, name="y"):
     ValueError
         If labels in a series, a list or an object array are missing.
     """
-    if type(y).__module__.partition(".")[0] == "pyarrow":
+    library = type(y).__module__.partition(".")[0]
+    if library == "pyarrow":
         y = y.to_pandas()
+    elif library == "polars" and hasattr(y, "to_series") and y.width == 1:
+        y = y.to_series()
     if hasattr(y, "isna"):
         missing, y = np.asarray(y.isna()), np.asarray(y)
+    elif library == "polars" and hasattr(y, "is_null"):
+        missing, y = y.is_null().to_numpy(), y.to_numpy()
+    elif isinstance(y, np.ma.MaskedArray):
+        missing, y = np.ma.getmaskarray(y), np.asarray(y)
     elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
         missing = np.array([_is_missing(label) for label in y], dtype=bool)
+    elif getattr(getattr(y, "dtype", None), "kind", None) in ("M", "m"):
+        missing = np.isnat(y)
     else:
         return y
     if missing.any():
@@ -414,7 +452,9 @@ def known_labels(y, name="y"):
 
 
 def _is_missing(label):
-    """Whether a label is None, NaN or the missing value of pandas."""
+    """Whether a label is None, NaN, NaT or the missing value of pandas."""
+    if isinstance(label, date | np.datetime64 | np.timedelta64):
+        return label != label  # NaT
     return label is None or is_scalar_nan(label) or is_pandas_na(label)
 
 
@@ -690,9 +730,59 @@ def check_not_dict(values, name):
 
 
 def has_labels(values):
-    """Whether the labels of a pandas object are not the positions 0, 1, 2, ..."""
-    axes = values.axes if hasattr(values, "iloc") else []
-    return any(list(axis) != [*range(len(axis))] for axis in axes)
+    """Whether the labels of a data frame or series are not the positions 0, 1, ..."""
+    of_axes = (labels_of(values, axis) for axis in (0, -1))
+    return any(len(found) and [*found] != [*range(len(found))] for found in of_axes)
+
+
+def labels_of(values, axis):
+    """The labels of a data frame or series along an axis; empty without labels.
+
+    The default labels of pandas and Polars, which number the entries, are no labels.
+    """
+    if hasattr(values, "iloc"):
+        labels = values.axes[axis]
+        is_default = labels.name is None and getattr(labels, "start", None) == 0
+        return [] if is_default and labels.step == 1 else [*labels]
+    if axis and type(values).__module__.startswith("polars."):
+        names = getattr(values, "columns", [])  # a series has no labels
+        return [] if names == [f"column_{k}" for k in range(len(names))] else names
+    return []
+
+
+def check_order_of_features(values, name, estimator):
+    """Raise ValueError if labels of columns contradict the order of the features."""
+    expected = getattr(estimator, "feature_names_in_", None)
+    check_labels(values, -1, expected, name, "X")
+
+
+def check_same_features(arrays):
+    """Raise ValueError if labels along the last axes of arrays contradict each other.
+
+    ``arrays`` contains the arguments by name.
+    """
+    expected, of = [], None
+    for name, values in arrays.items():
+        check_labels(values, -1, expected, name, of)
+        if not expected:
+            expected, of = labels_of(values, -1), name
+
+
+def check_labels(values, axis, expected, name, of):
+    """Raise ValueError if labels along an axis contradict the expected order.
+
+    Labels that do not occur in ``expected`` have a different meaning. ``of`` is what
+    has the expected order, such as "classes".
+    """
+    found = labels_of(values, axis)
+    pairs = zip(found, () if expected is None else expected, strict=False)
+    wrong = [(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]]
+    if wrong and not {*found}.isdisjoint(expected):
+        number, label, other = wrong[0]
+        raise ValueError(
+            f"{name} has the label {label!r} at position {number}, where {of} has "
+            f"{other!r}. Sort {name} in the order of {of}, or pass an array."
+        )
 
 
 def _where(mask):
@@ -712,6 +802,7 @@ def check_sample_weight(sample_weight, X):
     ValueError
         If the weights are malformed, too large or too small.
     """
+    check_not_masked(sample_weight, "sample_weight")
     with naming("sample_weight"):
         weights = _check_sample_weight(
             on_cpu(sample_weight), X, dtype=np.float64, ensure_non_negative=True

@@ -231,8 +231,11 @@ def test_features_without_so_many_directions(iris):
 
 
 def test_statistics_of_the_wrong_kind(iris):
-    with pytest.raises(TypeError, match=r"must be a ClassStatistics.*dict"):
+    constructors = r"from_data.*ClassStatistics\(classes, counts, .*from_second_moments"
+    with pytest.raises(TypeError, match=rf"got dict\..*{constructors}"):
         SQFA().fit_statistics({"means": iris[0]})
+    with pytest.raises(TypeError, match=rf"got ndarray\..*{constructors}"):
+        ClassStatistics.merge([np.eye(2)])
     one = ClassStatistics.from_data(iris[0], np.full(len(iris[0]), "a"))
     with pytest.raises(ValueError, match="statistics contains 1 class, a"):
         SQFA().fit_statistics(one)

@@ -268,3 +268,24 @@ def test_function(data, rng, activation, normalised, curvature, assert_close):
 
     H = input_hessian(logits, X, y, curvature=curvature)
     assert_close(H, input_hessian(model, X, y, curvature=curvature), 1e-10)
+
+
+@pytest.mark.parametrize("base", [KDA, LogisticRegression])
+def test_subclasses(data, base, assert_close):
+    """A subclass has the formula of its base class if it inherits the predictions."""
+
+    class Renamed(base):
+        def fit(self, X, y):
+            return super().fit(2 * X, y)
+
+    class Tempered(base):
+        def predict_proba(self, X):
+            return (1 + super().predict_proba(X)) / (1 + len(self.classes_))
+
+    X, y = data
+    expected = input_hessian(base().fit(2 * X, y), X, y, derivatives="analytic")
+    found = input_hessian(Renamed().fit(X, y), X, y, derivatives="analytic")
+    np.testing.assert_array_equal(found, expected)
+    tempered = Tempered().fit(2 * X, y)
+    with pytest.raises(ValueError, match="no formula"):
+        input_hessian(tempered, X, y, derivatives="analytic")

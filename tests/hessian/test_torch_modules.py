@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -159,3 +160,68 @@ def test_projection_of_samples_on_a_device(library, data, estimator):
         there.transform(X)
     here = _array_api.move_estimator_to(there, np, "cpu")
     assert_allclose(here.transform(X), reference, rtol=0, atol=10 * library.tolerance)
+
+
+class SinglePrecision(ClassifierMixin, BaseEstimator):
+    """A classifier that requires float32, as skorch's."""
+
+    def __init__(self, fits_double=False):
+        self.fits_double = fits_double
+
+    def fit(self, X, y):
+        import torch
+
+        torch.manual_seed(0)
+        self.classes_ = np.unique(y)
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.asarray(X.columns)
+        self.module_ = torch.nn.Linear(X.shape[1], len(self.classes_))
+        if not self.fits_double:
+            self.predict_proba(X)
+        return self
+
+    def predict_proba(self, X):
+        import torch
+
+        with torch.no_grad():
+            return self.module_(torch.tensor(np.asarray(X))).softmax(1).numpy()
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_classifier_of_single_precision(torch, data, as_frame):
+    X, y = data
+    X = X.astype(np.float32)
+    if as_frame:
+        X = pytest.importorskip("pandas").DataFrame(X).add_prefix("x")
+    model = SinglePrecision().fit(X, y)
+    message = r"SinglePrecision raised RuntimeError .* float32: .* module"
+    with pytest.raises(ValueError, match=message) as raised:
+        input_hessian(model, X, y)
+    assert isinstance(raised.value.__cause__, RuntimeError)
+    assert input_hessian(model.module_, X, y).shape == (X.shape[1],) * 2
+    for fits_double in (False, True):
+        projection = CovarianceHessianProjection(SinglePrecision(fits_double))
+        with pytest.raises(ValueError, match=message):
+            projection.fit(X, y)
+
+
+def test_function_of_single_precision(torch, data):
+    X, y = data
+    module = torch.nn.Linear(X.shape[1], len(np.unique(y)))
+
+    def logits(X):
+        return module(torch.tensor(X)).detach().numpy()
+
+    with pytest.raises(ValueError, match=r"float32: .* module"):
+        input_hessian(logits, X, y, derivatives="differences")
+
+
+def test_errors_of_any_precision_are_unchanged(data):
+    X, y = data
+
+    class Failing(LogisticRegression):
+        def predict_proba(self, X):
+            raise RuntimeError("no licence")
+
+    with pytest.raises(RuntimeError, match=r"^no licence$"):
+        input_hessian(Failing().fit(X, y), X, y)

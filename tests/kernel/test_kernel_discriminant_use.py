@@ -102,12 +102,30 @@ def test_indefinite_kernel(wine, solver, penalty):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_too_many_components_and_classes_without_weight(wine, solver):
+def test_too_many_components(wine, solver):
     X, y = wine
     with pytest.raises(ValueError, match=r"n_components=3 exceeds n_classes - 1 = 2"):
         KDA(3, solver=solver).fit(X, y)
-    with pytest.raises(ValueError, match="class 1 of y has no sample of positive"):
-        KDA(solver=solver).fit(X, y, sample_weight=y != 1)
+    with pytest.raises(ValueError, match=r"n_components=2 exceeds n_classes - 1 = 1"):
+        KDA(2, solver=solver).fit(X, y, sample_weight=y != 1)
+
+
+@pytest.mark.parametrize("regularization", [0, 1e-3])
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("criterion", ["total", "between"])
+def test_kernel_without_variance_above_rounding(criterion, penalty, regularization):
+    """The kernel is constant up to the rounding of float32, as a saturated sigmoid."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(30, 2))
+    kernel = (1 + 3e-7 * X @ X.T).astype(np.float32)
+    kda = KDA(
+        kernel="precomputed",
+        solver="eigen",
+        penalty=penalty,
+        criterion=criterion,
+        regularization=regularization,
+    )
+    with pytest.raises(ValueError, match=r"equal (means )?in the feature space"):
+        kda.fit(kernel, np.arange(30) % 3)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -84,6 +84,26 @@ def test_callback_hears_of_each_epoch_and_can_stop(objective):
     assert result.reason == "The callback stopped the optimization."
 
 
+@pytest.mark.parametrize("failure", [np.nan, np.linalg.LinAlgError])
+def test_values_that_are_not_finite_shorten_the_steps(failure):
+    """The cost -x_1 of unit vectors, which fails for x_1 above 0.9."""
+
+    def cost(point, rows=None):
+        if point[0, 0] > 0.9:
+            if failure is np.linalg.LinAlgError:
+                raise failure
+            return failure, np.full_like(point, failure)
+        return -point[0, 0], -np.eye(3, 1)
+
+    start = np.array([[0.1], [0.7], [np.sqrt(0.5)]])
+    start /= np.linalg.norm(start)
+    rng = np.random.RandomState(0)
+    result = minimize_in_batches(cost, 100, Sphere(3, 1), start, 10, rng, max_iter=200)
+    assert -0.9 <= result.cost < -0.85
+    assert not result.converged
+    assert "not finite" in result.reason
+
+
 def test_objective_that_is_not_finite():
     with pytest.raises(StartError, match="not finite"):
         run(Quadratic(np.full((10, 6, 6), np.nan)), Sphere(6, 1))

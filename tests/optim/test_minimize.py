@@ -177,6 +177,46 @@ def test_start_that_is_not_finite(outcome, optimizer):
         minimize(lambda x: outcome, Euclidean(2), np.ones(2), optimizer=optimizer)
 
 
+UNBOUNDED = {
+    "-exp(x)": lambda x: (-np.exp(x).sum(), -np.exp(x)),
+    "-x^2": lambda x: (-(x**2).sum(), -2 * x),
+    "-x^4": lambda x: (-(x**4).sum(), -4 * x**3),
+}
+
+
+@pytest.mark.parametrize("cost", UNBOUNDED.values(), ids=UNBOUNDED)
+def test_unbounded_cost(optimizer, cost):
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = minimize(cost, Euclidean(2), np.ones(2), optimizer=optimizer)
+    assert result.cost < cost(np.full(2, 2.0))[0]
+    assert not result.converged
+
+
+def test_unbounded_cost_of_spd_matrices():
+    # The logarithm of the determinant, until the matrix underflows.
+    def cost(point):
+        return np.linalg.slogdet(point)[1].sum(), np.linalg.inv(point)
+
+    manifold = _manifolds.AffineInvariant(1, 2, 2)
+    result = minimize(cost, manifold, np.eye(2)[None])
+    assert result.cost < -1000
+    assert not result.converged
+
+
+def test_minimum_after_a_barrier(optimizer):
+    # Early steps are shortened, but steps close to the minimum are not. The constant
+    # makes the rule of the relative decrease apply.
+    def cost(x):
+        if (x <= 0).any():
+            return np.inf, x
+        return 1000 + (x - np.log(x)).sum(), 1 - 1 / x
+
+    start = np.array([1e-3, 5.0])
+    result = minimize(cost, Euclidean(2), start, optimizer=optimizer, tol=1e-7)
+    assert_allclose(result.point, 1, atol=0.01)
+    assert result.converged
+
+
 @pytest.mark.parametrize("failure", ["error", np.inf, np.nan])
 def test_barrier(optimizer, failure):
     rates, n_failures = np.array([10.0, 20, 40]), 0
@@ -212,6 +252,38 @@ def test_product_manifold(optimizer):
     assert_allclose(np.linalg.norm(result.point[1]), singular[0], rtol=1e-4)
     assert_array_equal(start[0], np.eye(3)[2])
     assert result.converged
+
+
+@pytest.mark.parametrize(
+    ("manifold", "start"),
+    [
+        (Euclidean(2), [10, 10]),
+        (Euclidean(2), np.array([10, 10])),
+        (Product([Euclidean(1), Euclidean(1)]), ([10], [10])),
+    ],
+)
+def test_start_of_integers_and_lists(optimizer, manifold, start):
+    def cost(x):
+        u, v = np.ravel(x)
+        gradient = [2 * (u - 0.5), 2 * v]
+        return (u - 0.5) ** 2 + v**2, np.reshape(gradient, np.shape(x))
+
+    result = minimize(cost, manifold, start, optimizer=optimizer)
+    assert_allclose(np.ravel(result.point), [0.5, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("manifold", "start"),
+    [
+        (Euclidean(2), [1, [2, 3]]),
+        (Euclidean(2), ["one", "two"]),
+        (Product([Euclidean(1), Euclidean(1)]), [[1.0]]),
+        (Product([Euclidean(1), Euclidean(1)]), 1.0),
+    ],
+)
+def test_malformed_start(manifold, start):
+    with pytest.raises(ValueError, match="start"):
+        minimize(lambda x: (0.0, x), manifold, start)
 
 
 @pytest.mark.parametrize("name", ["lbfgs", "conjugate-gradient", "steepest-descent"])

@@ -102,6 +102,15 @@ def test_given_properties():
     assert display.text_[0, 1].get_color() == "black"
 
 
+def test_label_is_the_distance_of_the_fit(iris):
+    sqfa = SQFA(1, distance="hellinger", random_state=0).fit(*iris)
+    expected = DistanceMatrixDisplay.from_estimator(sqfa)
+    sqfa.set_params(distance="wasserstein")
+    display = DistanceMatrixDisplay.from_estimator(sqfa)
+    assert display.label == expected.label == "Hellinger distance"
+    assert_array_equal(display.matrix, expected.matrix)
+
+
 def test_errors(iris, statistics):
     X, _ = iris
     for matrix, message in [

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from public_estimators import ESTIMATORS, data_of, fitted, outcome
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import has_fit_parameter
 
 import skgeom
 from skgeom import baselines
@@ -42,6 +43,18 @@ SLOW = {"SecondMomentSQFA", "AMAGauss"}
 
 def marks_of(name):
     return pytest.mark.exhaustive if name in SLOW else ()
+
+
+# LinearDiscriminantAnalysis does not accept weights.
+WEIGHTED = {
+    name: case
+    for name, case in ESTIMATORS.items()
+    if has_fit_parameter(case.make(), "sample_weight") and name[:9] != "Rejection"
+} | {
+    "RejectionClassifier": public.Case(
+        skgeom.RejectionClassifier(skgeom.GaussianClassifier(), threshold=0.6)
+    )
+}
 
 
 def each(names):
@@ -104,6 +117,40 @@ def changed(prop, case, X, y, rng):
         return *repeated, X, {"sample_weight": counts.astype(float)}
     Z = moved(prop, case, X, rng)
     return Z, y, Z, {}
+
+
+# The scores of tslda are those of scikit-learn's LinearDiscriminantAnalysis.
+CLASSIFIERS = [
+    name
+    for name, case in {**ESTIMATORS, **public.VARIANTS}.items()
+    if hasattr(case.make(), "decision_function") and name != "tslda"
+]
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_scores_have_no_term_that_all_classes_share(name):
+    """A shared term that differs between samples would spoil a calibration by class."""
+    case = {**ESTIMATORS, **public.VARIANTS}[name]
+    X, y = data_of(case, 0)
+    model = fitted(case, X, y)
+    assert_array_equal(model.predict_log_proba(X), model.decision_function(X))
+    two = y < 2
+    model = fitted(case, X[two], y[two])
+    gaps = np.diff(model.predict_log_proba(X))[:, 0]
+    assert_allclose(model.decision_function(X), gaps, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", each(WEIGHTED))
+def test_a_class_of_weight_zero_is_left_out(name):
+    """As if the samples were removed: a bootstrap sample may lack a rare class."""
+    case = WEIGHTED[name]
+    X, y = data_of(case, 0)
+    kept = y != 1
+    model = fitted(case, X, y, sample_weight=kept.astype(float))
+    again = fitted(case, X[kept], y[kept])
+    if hasattr(model, "classes_"):
+        assert_array_equal(model.classes_, [0, 2])
+    same(case, outcome(model, X), outcome(again, X))
 
 
 @pytest.mark.parametrize(

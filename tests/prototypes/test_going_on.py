@@ -101,6 +101,18 @@ def test_a_warm_start_goes_on_from_all_that_was_learnt(spd, estimator):
         assert model.sigma2_ == sigma2
 
 
+@pytest.mark.parametrize("estimator", [PLRSQ(), GMLVQ()], ids=repr)
+def test_a_warm_start_with_changed_components_is_refused(spd, estimator):
+    X, y = spd
+    model = clone(estimator).set_params(n_components=2, warm_start=True).fit(X, y)
+    before = model.prototypes_
+    for n_components in (3, None):
+        model.set_params(n_components=n_components)
+        with pytest.raises(ValueError, match=f"n_components={n_components}, because"):
+            model.fit(X, y)
+    assert model.prototypes_ is before
+
+
 def test_partial_fit_after_fit_is_the_last_epoch_again(spd):
     """The rate, and the slope, are those with which the schedule ends."""
     X, y = spd
@@ -116,17 +128,15 @@ def test_partial_fit_after_fit_is_the_last_epoch_again(spd):
     assert_array_equal(model.loss_curve_[:-1], curve)
 
 
-def test_a_class_without_weight_is_refused_whatever_the_start(spd, first_samples):
+def test_partial_fit_needs_samples_of_all_classes_first(spd, first_samples):
     X, y = spd
-    for init in ("kmeans", first_samples):
-        with pytest.raises(ValueError, match="class 2 of y has no sample"):
-            PLRSQ(init=init).fit(X, y, sample_weight=(y < 2).astype(float))
     with pytest.raises(ValueError, match="2 has no sample; with n_components"):
         model = PLRSQ(init=first_samples, n_components=2)
         model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
     model = PLRSQ()
-    with pytest.raises(ValueError, match="class 2 of y has no sample"):
-        model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    for rows, weights in ((y < 2, None), (y < 3, y < 2)):
+        with pytest.raises(ValueError, match="class 2 has no sample of positive"):
+            model.partial_fit(X[rows], y[rows], [0, 1, 2], weights)
     assert not hasattr(model, "classes_")
 
 

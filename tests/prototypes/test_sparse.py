@@ -1,6 +1,7 @@
 """Prototypes of sparse samples: those of the same samples as a dense array."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from comparisons import peak_memory
 from scipy import sparse
@@ -60,7 +61,11 @@ def test_given_prototypes_single_precision_and_streams():
     np.testing.assert_allclose(streamed.prototypes_, expected.prototypes_, rtol=1e-8)
 
 
-@pytest.mark.parametrize("kind", [sparse.csc_matrix, sparse.coo_array])
+def sparse_frame(X):
+    return pd.DataFrame(X).astype(pd.SparseDtype(float, 0))
+
+
+@pytest.mark.parametrize("kind", [sparse.csc_matrix, sparse.coo_array, sparse_frame])
 def test_sparse_formats_are_equal(kind):
     X, y = counts(48)
     model = RSLVQ(representability=0.1).fit(sparse.csr_array(X), y)

@@ -55,6 +55,8 @@ def test_sample_without_weight_is_absent():
             {"labels": ["0", "1"]},
             r"y_true contains \[0, 1\], which are not",
         ),
+        (np.array([0, np.nan]), [[0.1, 0.9]] * 2, {}, "y_true contains NaN"),
+        (["a", None], [[0.1, 0.9]] * 2, {}, "y_true contains 1 missing label"),
         ([0, 1], [[0.1, 0.9]] * 3, {}, "inconsistent numbers of samples"),
         ([0, 1], [[0.1, 0.9], [np.nan, 0]], {}, "y_score contains NaN"),
         ([0, 1], [[0.3, np.inf]] * 2, {}, "y_score contains infinity"),

@@ -7,7 +7,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
@@ -91,6 +91,8 @@ def test_groups_are_held_out_together(blobs):
         assert model.fit(X, y, groups=groups).threshold_ == given.threshold_
     with pytest.raises(ValueError, match="groups contains one group"):
         model.fit(X, y, groups=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="groups contains 1 missing label"):
+        model.fit(X, y, groups=[None, *map(str, groups[1:])])
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.4])
@@ -144,6 +146,37 @@ def test_score_counts_rejected_samples_as_errors(blobs):
     )
     with_nan = clone(model).set_params(reject_label=np.nan).fit(X, y)
     assert with_nan.score(X, y) == model.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda y, w: (y.astype(str), w),
+            r"'\d', which is text, but the class 0",
+        ),
+        (lambda y, w: (np.where(y, y, np.nan), w), "y contains NaN"),
+        (lambda y, w: (pd.Series(y, dtype="Int64").where(y > 0), w), "missing label"),
+        (lambda y, w: (y, w * np.nan), "sample_weight contains NaN"),
+        (lambda y, w: (y, w[1:]), "sample_weight"),
+    ],
+)
+def test_score_refuses_labels_and_weights_of_errors(change, message, blobs):
+    X, y = blobs
+    model = RejectionClassifier(GaussianNB(), threshold=0.6).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        model.score(X, *change(y, np.ones(len(y))))
+    # True labels may be new, or the label of rejected samples.
+    expected = accuracy_score(np.where(y == 0, 7, y), model.predict(X))
+    assert model.score(X, np.where(y == 0, 7, y)) == expected
+    assert model.score(X, model.predict(X)) == 1
+
+
+def test_threshold_of_labels_of_a_different_type(blobs):
+    X, y = blobs
+    frozen = FrozenEstimator(GaussianNB().fit(X, y.astype(str)))
+    with pytest.raises(ValueError, match=r"\d, which is a number, but the class '0'"):
+        RejectionClassifier(frozen, target_error=0.1).fit(X, y)
 
 
 def test_spd_matrices(make_spd, rng):
@@ -208,6 +241,38 @@ def test_metadata_routing(blobs, rng):
     shares = np.cumsum(weights[np.argsort(confidences)]) / weights.sum()
     share = weights[confidences < model.threshold_].sum() / weights.sum()
     assert abs(share - 0.2) == pytest.approx(np.abs(shares - 0.2).min())
+
+
+def scaled(classifier):
+    scaler = StandardScaler().set_fit_request(sample_weight=False)
+    return make_pipeline(scaler, classifier)
+
+
+def voting(classifier):
+    other = GaussianNB().set_fit_request(sample_weight=False)
+    both = [("unweighted", other), ("weighted", classifier)]
+    return scaled(VotingClassifier(both, voting="soft"))
+
+
+@pytest.mark.parametrize("make", [clone, scaled, voting])
+def test_weights_with_an_alias(make, blobs):
+    """They are the weights of the rejection rate, as without an alias."""
+    X, y = blobs
+    weights = 1.0 + 8 * (y == 0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        plain, alias = (
+            RejectionClassifier(
+                make(GaussianNB().set_fit_request(sample_weight=request)),
+                rejection_rate=0.3,
+            )
+            for request in (True, "weight")
+        )
+        expected = plain.fit(X, y, sample_weight=weights).threshold_
+        assert plain.fit(X, y).threshold_ != expected
+        assert alias.fit(X, y, weight=weights).threshold_ == expected
+        alias.set_params(rejection_rate=None, target_error=0.5)
+        with pytest.raises(ValueError, match="sample_weight cannot be used with"):
+            alias.fit(X, y, weight=weights)
 
 
 @pytest.mark.parametrize(

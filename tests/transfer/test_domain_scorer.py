@@ -10,6 +10,8 @@ from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     accuracy_score,
+    average_precision_score,
+    brier_score_loss,
     cohen_kappa_score,
     f1_score,
     hamming_loss,
@@ -102,6 +104,27 @@ def test_pipelines_receive_domains(subjects):
         assert found == roc_auc_score(y, model.decision_function(X, domain=domain))
         accuracy = make_domain_scorer(accuracy_score)(model, X, y, domain)
         assert_allclose(loss(model, X, y, domain), accuracy - 1)
+
+
+@pytest.mark.parametrize("positive", ["left", "right"])
+def test_pos_label_selects_the_class_of_the_scores(subjects, positive):
+    X, y, domain = subjects
+    y = np.array(["left", "right"])[y]
+    model = TransferDiscriminantAnalysis().fit(X, y, domain)
+    column = ["left", "right"].index(positive)
+    of_class = model.predict_proba(X, domain)[:, column]
+    expected = {
+        brier_score_loss: np.mean((of_class - (y == positive)) ** 2),
+        average_precision_score: average_precision_score(y == positive, of_class),
+    }
+    options = {"pos_label": positive, "response_method": "predict_proba"}
+    for metric, score in expected.items():
+        scorer = make_domain_scorer(metric, **options)
+        assert_allclose(scorer(model, X, y, domain), score)
+    # Decision values have the order of the probabilities.
+    options["response_method"] = "decision_function"
+    scorer = make_domain_scorer(average_precision_score, **options)
+    assert scorer(model, X, y, domain) == expected[average_precision_score]
 
 
 def test_unknown_methods_are_errors():

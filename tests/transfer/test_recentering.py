@@ -1,16 +1,18 @@
 """Recentering, beside pyriemann's and written out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.geodesic import geodesic_riemann
 from pyriemann.geometry.mean import mean_euclid, mean_logeuclid, mean_riemann
 from pyriemann.transfer import TLCenter, encode_domains
 
-from skgeom import Recentering
+from skgeom import Recentering, TransferDiscriminantAnalysis
 from skgeom.geometry import distance_affine_invariant, expm
 
 MEANS = {"riemann": mean_riemann, "logeuclid": mean_logeuclid, "euclid": mean_euclid}
+BY_DOMAIN = Recentering(), TransferDiscriminantAnalysis(shrinkage=0.5)
 
 
 @pytest.fixture
@@ -139,6 +141,55 @@ def test_window_forgets(people):
     assert_allclose(two.means_[None], expected, rtol=1e-6)
 
 
+def test_missing_domains_are_errors(people):
+    X, _, domain = people
+    dates = np.where(domain == "bo", np.datetime64("NaT"), np.datetime64("2026-01-01"))
+    missing = {
+        "None": np.where(domain == "bo", None, domain),
+        "list": [float("nan") if label == "bo" else label for label in domain],
+        "pd.NA": pd.Series(domain, dtype="string").replace("bo", pd.NA),
+        "NaT": dates,
+        "objects": pd.Series(dates).astype(object).to_numpy(),
+    }
+    first, count = np.argmax(domain == "bo"), np.count_nonzero(domain == "bo")
+    for labels in missing.values():
+        message = f"domain contains {count} missing labels, the first .* row {first}."
+        with pytest.raises(ValueError, match=message):
+            Recentering().fit(X, domain=labels)
+
+
+@pytest.mark.parametrize("estimator", BY_DOMAIN)
+def test_domains_of_one_class_warn(people, estimator):
+    X, y, domain = people
+    rest = (domain != "bo") | (y == 1)
+    message = r"The domain 'bo' contains only the class 1 \(.*: 1 of 3\).*Remove its"
+    with pytest.warns(UserWarning, match=message):
+        estimator.fit(X[rest], y[rest], domain=domain[rest])
+    estimator.fit(X, y, domain=domain)
+    Recentering().fit(X[y == 1], y[y == 1], domain=domain[y == 1])
+
+
+def test_encoded_domains_are_not_classes(people):
+    X, y, domain = people
+    _, encoded = encode_domains(X, y, domain)
+    for estimator in BY_DOMAIN:
+        with pytest.raises(ValueError, match=r"'ann/0', contain .*decode_dom"):
+            estimator.fit(X, encoded, domain=domain)
+        with pytest.warns(UserWarning, match=r"9 labels y, such as 'ann/0'.*decode"):
+            estimator.fit(X, encoded)
+    # Labels with a slash that are classes of each domain, and labels of one part.
+    for labels in (np.array(["go/left", "go/right", "stop"])[y], "go/" + y.astype(str)):
+        Recentering().fit(X, labels, domain=domain)
+        Recentering().fit(X, labels)
+
+
+def test_large_numbers_of_domains_are_exact(people):
+    X, _, domain = people
+    numbers = 2**53 + np.unique(domain, return_inverse=True)[1]
+    model = Recentering().fit(X, domain=pd.array(numbers, dtype="Int64"))
+    assert set(model.means_) == set(numbers.tolist())
+
+
 def test_errors(people):
     X, _, domain = people
     model = Recentering().fit(X, domain=domain)
@@ -146,11 +197,11 @@ def test_errors(people):
         model.transform(X)
     with pytest.raises(ValueError, match=r"'dan' has one sample.*partial_fit"):
         model.transform(X[:2], ["ann", "dan"])
-    with pytest.raises(ValueError, match="72 matrices, but domain has 71 labels"):
+    with pytest.raises(ValueError, match=r"one label per sample, 72 .* \(71,\)"):
         model.fit(X, domain=domain[1:])
     with pytest.raises(ValueError, match="domain contains NaN"):
         model.fit(X, domain=np.where(domain == "ann", np.nan, 1.0))
-    with pytest.raises(ValueError, match="should be a 1d array"):
+    with pytest.raises(ValueError, match=r"domain must .* got shape \(72, 2\)"):
         model.fit(X, domain=np.c_[domain, domain])
     bad = X.copy()
     bad[3] = -np.eye(4)
