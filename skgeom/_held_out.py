@@ -205,11 +205,7 @@ def distinct_rows(X, y, sample_weight=None, groups=None):
 
     The rows are sorted as in ``held_out_folds``. The weight of a distinct sample is the
     sum of the weights of all equal samples. With groups, only equal samples of the same
-    group are merged. Without groups, equal samples of one class are copies of one
-    sample, and form a group. Equal samples of several classes are repeated observations
-    of discrete features, and new samples will equal them as well. Each of them is its
-    own group, and a class with several of them has up to ``_N_FOLDS`` rows, among which
-    their weight is divided.
+    group are merged. Without groups, :func:`with_observations` determines the groups.
     """
     order, is_first = _sort(X, y)
     if groups is not None:
@@ -223,7 +219,27 @@ def distinct_rows(X, y, sample_weight=None, groups=None):
     rows, weights = order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
     if groups is not None:
         return rows, weights, groups[rows]
-    groups = groups_of_equal(X[rows])
+    return with_observations(rows, weights, groups_of_equal(X[rows]))
+
+
+def with_observations(rows, weights, groups):
+    """Divide equal samples of several classes into rows that are held out separately.
+
+    Equal samples of one class are copies of one sample, and form a group. Equal samples
+    of several classes are repeated observations of discrete features, and new samples
+    will equal them as well. Up to ``_N_FOLDS`` observations of a class are different
+    rows and groups, among which their weight is divided.
+
+    Parameters
+    ----------
+    rows, weights, groups : ndarray of shape (n_distinct,)
+        Rows of the distinct samples of each class, the number (or the sum of the
+        weights) of equal samples, and the indices of the groups of equal samples.
+
+    Returns
+    -------
+    rows, weights, groups : ndarray of shape (n_rows,)
+    """
     is_observed = np.bincount(groups)[groups] > 1
     parts = np.clip(np.rint(weights), 1, np.where(is_observed, _N_FOLDS, 1)).astype(int)
     own = groups.max() + 1 + np.arange(parts.sum())

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
-from skgeom._held_out import row_keys
+from skgeom._held_out import row_keys, with_observations
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
 from skgeom.utils.array_api import block, take, to_numpy
 from skgeom.utils.validation import (
@@ -100,7 +100,7 @@ def distinct_rows(summary, codes, weights, groups=None):
     codes, weights : ndarray of shape (n_samples,)
         Encoded labels and weights.
     groups : ndarray of int, shape (n_samples,), or None
-        Indices of groups. With None, each set of equal samples is one group.
+        Indices of groups. None for the groups of :func:`with_observations`.
 
     Returns
     -------
@@ -111,14 +111,16 @@ def distinct_rows(summary, codes, weights, groups=None):
     """
     _, first, copies = np.unique(summary.keys, return_index=True, return_inverse=True)
     positions = summary.positions[first][copies]  # equal in spite of rounding
-    groups = copies if groups is None else groups
+    given, groups = groups, copies if groups is None else groups
     keys = codes, positions, copies, groups
     used = np.flatnonzero(weights)
     order = used[np.lexsort([key[used] for key in keys[::-1]])]
     exact = np.stack([codes, copies, groups])[:, order]
     starts = np.flatnonzero(np.r_[True, (np.diff(exact) != 0).any(axis=0)])
-    rows = order[starts]
-    return rows, np.add.reduceat(weights[order], starts), groups[rows]
+    rows, weights = order[starts], np.add.reduceat(weights[order], starts)
+    if given is None:
+        return with_observations(rows, weights, copies[rows])
+    return rows, weights, groups[rows]
 
 
 @dataclass

@@ -553,10 +553,8 @@ class KernelDiscriminantAnalysis(
         """
         groups = checked_groups(groups, codes)
         largest = float(sample_weight.max()) or 1.0
-        rows, relative, groups = distinct_rows(
-            summary, codes, sample_weight / largest, groups
-        )
-        codes = codes[rows]
+        rows, weights, groups = distinct_rows(summary, codes, sample_weight, groups)
+        codes, relative = codes[rows], weights / largest
         weights, class_weights, self.priors_ = self._weigh(codes, relative)
         selection = spread_over_classes(codes, _MAX_SELECTION)
         held_out = spread_over_classes(codes, _MAX_HELD_OUT)
@@ -765,6 +763,8 @@ class KernelDiscriminantAnalysis(
         X, n_samples = data.X, len(data.codes)
         n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
         random_state = check_random_state(self.random_state)
+        if issparse(X) and X.shape[1] <= n_landmarks:
+            X = X.toarray()  # no larger than the kernels
         if kernel.precomputed or issparse(X) or n_landmarks == n_samples:
             points = random_landmarks(n_landmarks, n_samples, random_state)
             points = points if kernel.precomputed else take(X, points)
