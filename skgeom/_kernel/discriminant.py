@@ -204,7 +204,8 @@ class KernelDiscriminantAnalysis(
         ``"auto"`` is 200 times the fourth root of the number of distinct samples, for
         example 2,000 landmarks for 10,000 samples. Landmarks are the centers of
         clusters within each class, with at least one landmark per class. For
-        precomputed kernels and sparse samples, landmarks are random samples.
+        precomputed kernels, and for sparse samples with more features than landmarks,
+        landmarks are random samples.
     temperature : float or "auto", default="auto"
         The divisor T of the class scores in the notes. With ``"auto"``, the temperature
         and the class means used in predictions are estimated on held-out samples. With
