@@ -154,10 +154,19 @@ def row_keys(X):
 
 
 def groups_of_equal(X):
-    """The index of the group of equal rows of each row; groups are sorted by value."""
-    order, is_first = _sort(X, np.zeros(X.shape[0]))
-    groups = np.empty(len(order), dtype=int)
-    groups[order] = np.cumsum(is_first) - 1
+    """The group of equal rows of each row, as an index.
+
+    The groups are sorted by the positions of the rows, and then by the features, so the
+    order of features matters only if rows have equal positions.
+    """
+    X = X.toarray() if issparse(X) else to_numpy(X)
+    order, groups = np.arange(len(X)), np.empty(len(X), dtype=int)
+    for stop in range(X.shape[1], 0, -_KEYS):
+        columns = X[order, max(stop - _KEYS, 0) : stop].T
+        order = order[np.lexsort(columns[::-1])]
+    order = order[np.argsort(_positions(X)[order], kind="stable")]
+    X = X[order]
+    groups[order] = np.cumsum(np.append(False, (X[1:] != X[:-1]).any(axis=1)))
     return groups
 
 
@@ -193,33 +202,54 @@ def held_out_folds(X, y):
         and equal samples are never held out, because no sample of the class would
         remain; the index is then -1.
     """
-    order, is_first = _sort(X, y)
-    folds, rows = np.empty(len(y), dtype=int), order[is_first]
-    of_distinct = folds_of_distinct(y[rows], groups_of_equal(X)[rows])
-    folds[order] = of_distinct[np.cumsum(is_first) - 1]
-    return folds
+    equal = groups_of_equal(X)
+    rows, _, _ = merge_equal(equal, y, groups=equal)
+    folds = np.empty(equal.max() + 1, dtype=int)
+    folds[equal[rows]] = folds_of_distinct(y[rows], equal[rows])
+    return folds[equal]
 
 
 def distinct_rows(X, y, sample_weight=None, groups=None):
     """Rows of distinct samples, their weights and their groups.
 
-    The rows are sorted as in ``held_out_folds``. The weight of a distinct sample is the
-    sum of the weights of all equal samples. With groups, only equal samples of the same
-    group are merged. Without groups, :func:`with_observations` determines the groups.
+    See :func:`merge_equal`. Raises ValueError if no group can be held out.
     """
-    order, is_first = _sort(X, y)
     if groups is not None:
         check_groups(groups, y)
-        numbers = np.cumsum(is_first)
-        ranks = np.lexsort([groups[order], numbers])
-        order, numbers = order[ranks], numbers[ranks]
-        is_new = (np.diff(numbers) != 0) | (np.diff(groups[order]) != 0)
-        is_first = np.append(True, is_new)
-    weights = np.ones(len(y)) if sample_weight is None else sample_weight[order]
-    rows, weights = order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
-    if groups is not None:
-        return rows, weights, groups[rows]
-    return with_observations(rows, weights, groups_of_equal(X[rows]))
+    return merge_equal(groups_of_equal(X), y, sample_weight, groups)
+
+
+def merge_equal(equal, y, sample_weight=None, groups=None):
+    """Merge equal samples of positive weight of a class, and of a group if given.
+
+    Parameters
+    ----------
+    equal : ndarray of int of shape (n_samples,)
+        Indices of groups of equal samples, which also determine the order of the
+        samples of a class.
+    y, sample_weight : ndarray of shape (n_samples,)
+        Labels, and weights or None.
+    groups : ndarray of int of shape (n_samples,), default=None
+        Indices of groups. None for the groups of :func:`with_observations`.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_distinct,)
+        The first of each set of equal samples, sorted by label.
+    weights, groups : ndarray of shape (n_distinct,)
+        The sum of the weights of each set, and the groups.
+    """
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    labels = np.unique(y, return_inverse=True)[1]
+    keys = np.stack([labels, equal, equal if groups is None else groups])
+    order = np.lexsort(keys[::-1])
+    order = order[weights[order] > 0]
+    is_new = np.append(True, (np.diff(keys[:, order]) != 0).any(axis=0))
+    rows = order[is_new]
+    weights = np.add.reduceat(weights[order], np.flatnonzero(is_new))
+    if groups is None:
+        return with_observations(rows, weights, equal[rows])
+    return rows, weights, groups[rows]
 
 
 def with_observations(rows, weights, groups):
@@ -301,23 +331,6 @@ def _positions(X):
         if high > low:
             positions += ((feature - low) / (high - low)) ** 3
     return np.round(positions, 9)
-
-
-def _sort(X, y):
-    """Indices that sort rows by label and features, and the first of equal rows.
-
-    The order of features matters only if rows have equal positions.
-    """
-    X = X.toarray() if issparse(X) else to_numpy(X)
-    labels = np.unique(y, return_inverse=True)[1]
-    order = np.arange(len(labels))
-    for stop in range(X.shape[1], 0, -_KEYS):
-        columns = X[order, max(stop - _KEYS, 0) : stop].T
-        order = order[np.lexsort(columns[::-1])]
-    order = order[np.lexsort([_positions(X)[order], labels[order]])]
-    X, labels = X[order], labels[order]
-    is_new = (X[1:] != X[:-1]).any(axis=1) | (labels[1:] != labels[:-1])
-    return order, np.append(True, is_new)
 
 
 def distinct_shares(y, sample_weight):

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
-from skgeom._held_out import row_keys, with_observations
+from skgeom._held_out import row_keys
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
 from skgeom.utils.array_api import block, take, to_numpy
 from skgeom.utils.validation import (
@@ -75,6 +75,13 @@ class RowSummary:
         )
         return cls(*columns, center, float(scatter), weight)
 
+    @property
+    def equal(self):
+        """The group of equal rows of each row, as an index; sorted by position."""
+        _, first, equal = np.unique(self.keys, return_index=True, return_inverse=True)
+        order = np.argsort(self.positions[first], kind="stable")
+        return np.argsort(order)[equal]
+
 
 def gamma_scale(summary):
     """One over the sum of the variances of the features."""
@@ -88,39 +95,6 @@ def gamma_scale(summary):
             "common factor, or use StandardScaler."
         )
     return float(1 / variance) if variance > rounding else 1.0
-
-
-def distinct_rows(summary, codes, weights, groups=None):
-    """Distinct samples of positive weight, in an order independent of the input order.
-
-    Parameters
-    ----------
-    summary : RowSummary
-        Summary of all samples.
-    codes, weights : ndarray of shape (n_samples,)
-        Encoded labels and weights.
-    groups : ndarray of int, shape (n_samples,), or None
-        Indices of groups. None for the groups of :func:`with_observations`.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_distinct,)
-        The index of the first sample of each set of equal samples of a class and group.
-    weights, groups : ndarray of shape (n_distinct,)
-        The sum of the weights of each set, and the encoded groups.
-    """
-    _, first, copies = np.unique(summary.keys, return_index=True, return_inverse=True)
-    positions = summary.positions[first][copies]  # equal in spite of rounding
-    given, groups = groups, copies if groups is None else groups
-    keys = codes, positions, copies, groups
-    used = np.flatnonzero(weights)
-    order = used[np.lexsort([key[used] for key in keys[::-1]])]
-    exact = np.stack([codes, copies, groups])[:, order]
-    starts = np.flatnonzero(np.r_[True, (np.diff(exact) != 0).any(axis=0)])
-    rows, weights = order[starts], np.add.reduceat(weights[order], starts)
-    if given is None:
-        return with_observations(rows, weights, copies[rows])
-    return rows, weights, groups[rows]
 
 
 @dataclass

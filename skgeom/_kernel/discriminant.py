@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skgeom._held_out import PRECISION, warn_if_at_chance, warn_of_end
+from skgeom._held_out import PRECISION, merge_equal, warn_if_at_chance, warn_of_end
 from skgeom._kernel._held_out_errors import (
     calibrate,
     first_good_candidate,
@@ -46,7 +46,6 @@ from skgeom._kernel._training_data import (
     BlockedRows,
     RowSummary,
     TrainingData,
-    distinct_rows,
     gamma_scale,
 )
 from skgeom.utils._dask import empty_block
@@ -554,7 +553,7 @@ class KernelDiscriminantAnalysis(
         """
         groups = checked_groups(groups, codes)
         largest = float(sample_weight.max()) or 1.0
-        rows, weights, groups = distinct_rows(summary, codes, sample_weight, groups)
+        rows, weights, groups = merge_equal(summary.equal, codes, sample_weight, groups)
         codes, relative = codes[rows], weights / largest
         weights, class_weights, self.priors_ = self._weigh(codes, relative)
         selection = spread_over_classes(codes, _MAX_SELECTION)
