@@ -38,7 +38,7 @@ from skgeom._statistics import (
     statistics_of_samples,
     without_axes,
 )
-from skgeom.utils._mixins import PosteriorClassifierMixin, log_softmax
+from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
 from skgeom.utils.array_api import (
     check_not_dask,
     float_dtypes,
@@ -574,12 +574,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         return self._log_joint(X, self.temperature_)[0]
 
     def _log_posteriors(self, joint):
-        posteriors = log_softmax(joint)
-        if not self.label_noise_:
-            return posteriors
-        xp, noise = namespace(joint), self.label_noise_
-        with np.errstate(divide="ignore"):  # classes without samples
-            return xp.log((1 - noise) * xp.exp(posteriors) + noise * self.priors_)
+        return noisy_log_posteriors(joint, self.label_noise_, self.priors_)
 
     @estimator_method
     def score_samples(self, X):

@@ -157,7 +157,7 @@ def tempered_scores(log_densities, log_priors, labels, weights, n_samples):
         joint = log_densities[active] / temperature + log_priors
         found = _log_posteriors(joint, log_priors, labels[None], n_samples)
         new = found @ weights
-        is_better = new > means[active]
+        is_better = np.round(new - means[active], 6) > 0
         active, found = active[is_better], found[is_better]
         means[active], scores[active] = new[is_better], found
         temperature *= _RATIO
@@ -183,7 +183,8 @@ def calibrated_temperature(log_densities, log_priors, labels, weights, groups, n
     groups : ndarray of int of shape (n_held_out,) or None
         As for :func:`choose`.
     """
-    temperatures = 2.0 ** np.arange(12, -8.5, -0.5)
+    highest = np.ceil(np.log2(4096 + np.ptp(log_densities, axis=1).max()))
+    temperatures = 2.0 ** np.arange(highest, -8.5, -0.5)
     rows, n_classes = np.arange(len(labels)), log_densities.shape[1]
     losses, with_random, errors = [], [], []
     for temperature in temperatures:
@@ -209,7 +210,9 @@ def calibrated_temperature(log_densities, log_priors, labels, weights, groups, n
 def _log_posteriors(joint, log_priors, labels, n):
     """Log posteriors of the labels, with label noise."""
     own = np.take_along_axis(joint, labels[..., None], axis=-1)
+    ratios = joint - own
     with np.errstate(over="ignore"):  # the posterior is then zero
-        posteriors = 1 / np.exp(joint - own).sum(axis=-1)
+        np.exp(ratios, out=ratios)
+        posteriors = 1 / (ratios @ np.ones(ratios.shape[-1]))
     noise = label_noise(n)
     return np.log((1 - noise) * posteriors + noise * np.exp(log_priors[labels]))

@@ -16,11 +16,11 @@ are multiplied by the square roots of the sample weights.
 import numpy as np
 from scipy.special import log_softmax
 
-from skgeom._held_out import PRECISION, fit_temperature, within_standard_error
+from skgeom._selection import calibrated_temperature, choose
 
 _EPS = np.finfo(np.float64).eps
 # Candidates of the weight of the priors, relative to the variance within the classes.
-_PRIOR_WEIGHTS = 2.0 ** np.arange(8)
+_PRIOR_FACTORS = 2.0 ** np.arange(8)
 
 
 def spread_over_classes(codes, n_samples):
@@ -57,10 +57,8 @@ def whole_groups(rows, codes, groups):
     return np.flatnonzero(chosen)
 
 
-def shares_of_classes(codes, groups, weights, class_weights):
-    """The part of the class of each sample that is held out with its group.
-
-    The part is 1 if no sample of the class remains.
+def remaining_shares(codes, groups, weights, class_weights):
+    """The part of each class that remains if the group of a sample is held out.
 
     Parameters
     ----------
@@ -71,11 +69,13 @@ def shares_of_classes(codes, groups, weights, class_weights):
 
     Returns
     -------
-    ndarray of shape (n_samples,)
+    ndarray of shape (n_samples, n_classes)
+        The parts; zero if no sample of the class remains.
     """
-    _, pairs = np.unique(groups * len(class_weights) + codes, return_inverse=True)
-    shares = np.bincount(pairs, weights)[pairs] / class_weights[codes]
-    return np.where(shares < 1 - 1e-9, shares, 1)
+    groups = np.unique(groups, return_inverse=True)[1]
+    remaining = np.ones((groups.max() + 1, len(class_weights)))
+    np.subtract.at(remaining, (groups, codes), weights / class_weights[codes])
+    return np.where(remaining > 1e-9, remaining, 0)[groups]
 
 
 def complement_of(vectors, squares, shrinkage, root_weights):
@@ -118,66 +118,6 @@ def held_out_residuals(residuals, complement, groups):
         scaled = vectors.T @ residuals[rows] / np.maximum(eigenvalues, _EPS)[:, None]
         held_out[rows] = vectors @ scaled
     return held_out
-
-
-def first_good_candidate(losses, groups, weights, n_errors=1):
-    """The first candidate within ``n_errors`` standard errors, or 1 %, of the best one.
-
-    Parameters
-    ----------
-    losses : ndarray of shape (n_candidates, n_samples)
-        The losses of the held-out samples for each candidate, in order of preference.
-    groups, weights : ndarray of shape (n_samples,)
-        Encoded groups of the samples, and weights that sum to one.
-    n_errors : float, default=1
-        Number of standard errors of the mean loss.
-
-    Returns
-    -------
-    int
-    """
-    scores = -np.asarray(losses)
-    return within_standard_error(scores, weights, n_errors, PRECISION, groups)
-
-
-def predicted_indicators(residuals, codes, weights):
-    """Predictions of the class indicators of held-out samples.
-
-    Parameters
-    ----------
-    residuals : ndarray of shape (n_samples, n_classes)
-        Leave-one-group-out residuals, times the square roots of the weights.
-    codes, weights : ndarray of shape (n_samples,)
-        Encoded labels and weights.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-    """
-    predicted = -residuals / np.sqrt(weights)[:, None]
-    predicted[np.arange(len(codes)), codes] += 1
-    return predicted
-
-
-def log_losses(predicted, codes, weights):
-    """Log-losses of held-out samples, by predicted class indicators.
-
-    The probabilities are the softmax of the predictions divided by the temperature that
-    minimizes the log-loss.
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (n_samples, n_classes)
-        From :func:`predicted_indicators`.
-    codes, weights : ndarray of shape (n_samples,)
-        Encoded labels and weights.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-    """
-    temperature = fit_temperature(predicted, codes, weights)
-    return _cross_entropies(predicted / temperature, codes)
 
 
 def held_out_components(components, samples, complement, found, criterion):
@@ -239,15 +179,13 @@ def calibrate(components, held_out, samples, shares, means, priors):
     denominator of c can be negative if the classes hardly differ, because without a
     sample, the mean of its class moves away from this sample.
 
-    The scores are those of LDA, :math:`s_k = z^\top m_k - \|m_k\|^2 / 2 + v \log
-    \pi_k`. The temperature T minimizes the log-loss of the held-out samples with the
-    posteriors :math:`\text{softmax}(s / T)`, with at least two expected errors. The
-    weight v of the priors is the variance of the held-out components within the
-    classes, in the directions of the decision means, but at most 1, because a larger
-    variance is due to overfitting, for which T accounts. T divides the logarithms of
-    the priors as well, so a rare class could be predicted too often. Therefore v is
-    doubled, up to seven times, as long as the log-loss decreases, and the smallest
-    value is used whose log-loss is within two standard errors, or 1 %, of the best one.
+    The posteriors are :math:`\text{softmax}(s / T)` with the scores of LDA,
+    :math:`s_k = z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k`. The weight v of the priors
+    is the variance of the held-out components within the classes, in the directions of
+    the decision means, but at most 1, because a larger variance is due to overfitting,
+    for which T accounts. T divides the logarithms of the priors as well, so a rare
+    class could be predicted too often. Therefore v is doubled, up to seven times, if
+    this increases the log posterior by more than two standard errors.
 
     Parameters
     ----------
@@ -256,9 +194,9 @@ def calibrate(components, held_out, samples, shares, means, priors):
     samples : tuple of ndarray of shape (n_samples,)
         Encoded labels, groups and weights of these samples.
     shares : ndarray of shape (n_samples,)
-        The result of :func:`shares_of_classes`, which is less than 1 for at least one
-        sample. Samples with 1 determine only :math:`h_k`, because no sample of their
-        class remains.
+        The part of the class that is held out with each sample, which is less than 1
+        for at least one sample. Samples with 1 determine only :math:`h_k`, because no
+        sample of their class remains.
     means : ndarray of shape (n_classes, n_components)
         The class means of the training samples.
     priors : ndarray of shape (n_classes,)
@@ -270,6 +208,7 @@ def calibrate(components, held_out, samples, shares, means, priors):
     prior_weight, temperature : float
     """
     codes, groups, weights = samples
+    rows = np.arange(len(codes))
     members = np.eye(len(priors))[codes] * weights[:, None]
     mean_shares = shares @ members / members.sum(axis=0)
     members *= (shares < 1)[:, None]
@@ -287,18 +226,24 @@ def calibrate(components, held_out, samples, shares, means, priors):
     scale = weights.sum() * np.square(means).sum()
     variance = weights @ np.square(deviations).sum(axis=1) / scale if scale else 1.0
     scores = held_out @ means.T - np.square(means).sum(axis=1) / 2
-    prior_weights = min(float(variance), 1.0) * _PRIOR_WEIGHTS
-    temperatures, losses = [], []
+    weights = weights / weights.sum()
+    prior_weights = min(float(variance), 1.0) * _PRIOR_FACTORS
+    temperatures, fits = [], []
     for prior_weight in prior_weights:
         joint = scores + prior_weight * np.log(priors)
-        temperatures.append(fit_temperature(joint, codes, weights))
-        losses.append(_cross_entropies(joint / temperatures[-1], codes))
-        if losses[1:] and weights @ losses[-1] >= weights @ losses[-2]:
+        temperatures.append(
+            calibrated_temperature(
+                joint, uniform(priors), codes, weights, groups, len(codes)
+            )
+        )
+        fits.append(log_softmax(joint / temperatures[-1], axis=1)[rows, codes])
+        if fits[1:] and weights @ fits[-1] <= weights @ fits[-2]:
             break
-    best = first_good_candidate(losses, groups, weights / weights.sum(), n_errors=2)
+    prior_weights = prior_weights[: len(fits)]
+    best = choose({}, np.array(fits), weights, groups, prior_weights).index
     return means, float(prior_weights[best]), temperatures[best]
 
 
-def _cross_entropies(scores, codes):
-    """Negative logarithms of the probabilities of the classes of the samples."""
-    return -log_softmax(scores, axis=1)[np.arange(len(codes)), codes]
+def uniform(priors):
+    """Logarithms of equal priors, for scores that contain the given priors."""
+    return np.full(len(priors), -np.log(len(priors)))

@@ -199,8 +199,8 @@ class KernelSystem:
 
     # Leave-one-out.
 
-    def held_out_residuals(self, regularizations, groups):
-        """Leave-one-group-out residuals of ridge regression onto class indicators.
+    def held_out_indicators(self, regularizations, groups):
+        """Class indicators of held-out groups, predicted by kernel ridge regression.
 
         All samples and all penalties use the same eigendecomposition.
 
@@ -213,21 +213,22 @@ class KernelSystem:
 
         Returns
         -------
-        list of n_values ndarray of shape (n_samples, n_classes)
-            The residuals, times the square roots of the weights.
+        ndarray of shape (n_values, n_samples, n_classes)
         """
         left, eigenvalues = self._gram_eigenvectors
-        members = np.eye(len(self.class_weights))[self.codes] - self.class_weights
-        targets = self.root_weights[:, None] * members
+        members = np.eye(len(self.class_weights))[self.codes]
+        roots = self.root_weights[:, None]
+        targets = roots * (members - self.class_weights)
         inside = left.T @ targets
         penalties = np.multiply(regularizations, self.total_trace)
         shrinks = eigenvalues / (eigenvalues + penalties[:, None])
-        held_out, squares = [], np.square(left)
+        predicted, squares = [], np.square(left)
         for shrink in shrinks:
             residuals = targets - left @ (shrink[:, None] * inside)
             complement = complement_of(left, squares, shrink, self.root_weights)
-            held_out.append(held_out_residuals(residuals, complement, groups))
-        return held_out
+            residuals = held_out_residuals(residuals, complement, groups)
+            predicted.append(members - residuals / roots)
+        return np.array(predicted)
 
     def complement(self, regularization, n_last):
         """Diagonal and blocks of I - H for the last samples, with an intercept.

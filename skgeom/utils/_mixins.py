@@ -1,5 +1,6 @@
 """Public methods of classifiers: predictions."""
 
+import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
@@ -106,6 +107,19 @@ class PosteriorClassifierMixin(ClassifierMixin):
     def _log_posteriors(self, joint):
         """Logarithms of the class probabilities, from joint log-likelihoods."""
         return log_softmax(joint)
+
+
+def noisy_log_posteriors(joint, noise, priors):
+    """Logarithms of the class probabilities, if labels are random with a probability.
+
+    Random labels are drawn from the priors.
+    """
+    posteriors = log_softmax(joint)
+    if not noise:
+        return posteriors
+    xp = namespace(joint)
+    with np.errstate(divide="ignore"):  # classes without samples
+        return xp.log((1 - noise) * xp.exp(posteriors) + noise * priors)
 
 
 def log_odds(scores):

@@ -3,11 +3,10 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -49,7 +48,7 @@ def test_errors_are_those_of_fits_without_each_group(wine, penalty):
     K = rbf_kernel(X, gamma=0.1)
     settings = {"identity": penalty == "identity"}
     system = KernelSystem(K.copy(), data, **settings)
-    (residuals,) = system.held_out_residuals([value], groups)
+    (predicted,) = system.held_out_indicators([value], groups)
     # Kernel ridge regression with an intercept, which has no penalty.
     centering = np.eye(n) - weights
     Kc, Y = centering @ K @ centering.T, np.eye(3)[y]
@@ -68,7 +67,8 @@ def test_errors_are_those_of_fits_without_each_group(wine, penalty):
         solution = np.linalg.lstsq(normal, right, rcond=1e-14)[0]
         errors = np.square(design[~kept] @ solution - Y[~kept]).sum(axis=1)
         expected[group] = weights[~kept] @ errors
-    found = np.bincount(groups, np.square(residuals).sum(axis=1))
+    errors = np.square(predicted - Y).sum(axis=1)
+    found = np.bincount(groups, weights * errors)
     assert_allclose(found, expected, rtol=1e-5)
 
 
@@ -204,7 +204,12 @@ def test_weights_are_copies(solver):
     kda = KDA(solver=solver)
     copies = kda.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert_same_model(clone(kda).fit(X, y, weights), copies, X)
-    assert len(copies.X_fit_) == 265 if solver == "cholesky" else 260
+    # Equal samples of both classes are observations, which are different samples.
+    n_observed = weights[:5].sum() + weights[-5:].sum()
+    if solver == "cholesky":
+        assert len(copies.X_fit_) == 255 + n_observed
+    else:  # landmarks are distinct
+        assert len(np.unique(copies.X_fit_, axis=0)) == len(copies.X_fit_)
 
 
 # Groups.
@@ -249,23 +254,31 @@ def test_bad_groups(wine):
     assert_array_equal(kda.decision_means_, kda.means_)
 
 
-def test_errors_of_all_candidates(wine):
+def test_the_selection_is_stored(wine):
     X, y = wine
     kda = KDA().fit(X, y)
-    results = pd.DataFrame(kda.selection_results_)
-    assert len(results) == 8 * 25
-    assert_allclose(np.diff(np.log(results["gamma"].unique())), np.log(4))
-    assert results["log_loss"].nunique() == 8
-    results = results[results["gamma"].eq(kda.gamma_)]
-    chosen = results["regularization"].eq(kda.regularization_)
-    assert chosen.sum() == 1
-    least, error = results["error"].min(), results["error"][chosen].item()
-    assert least <= error
-    eligible = results["regularization"][results["error"] <= 1.01 * least]
-    assert kda.regularization_ >= eligible.max()
-    fixed = KDA(gamma=0.1).fit(X, y).selection_results_
-    assert fixed["gamma"].tolist() == [0.1] * 25
-    assert KDA(gamma=0.1, regularization=0.1).fit(X, y).selection_results_ is None
+    selection = kda.selection_
+    gammas, values = map(selection.candidates.get, ("gamma", "regularization"))
+    # From the most to the least regularized candidate.
+    assert_array_equal(np.lexsort([-values, gammas]), np.arange(8 * 17))
+    assert_allclose(np.diff(np.log(np.unique(gammas))), np.log(4))
+    expected = {"gamma": kda.gamma_, "regularization": kda.regularization_}
+    assert selection.selected == expected
+    assert selection.temperature == kda.temperature_
+    assert (selection.scores < 0).all() and len(selection.scores) == 8 * 17
+    # One regularization for each gamma is compared.
+    errors = selection.standard_errors.reshape(8, 17)
+    assert (np.isfinite(errors).sum(axis=1) == 1).all()
+    compared = np.flatnonzero(np.isfinite(selection.standard_errors))
+    lost = selection.scores[compared].max() - selection.scores[selection.index]
+    allowed = max(selection.standard_errors[selection.index], 1 / len(y))
+    assert selection.index in compared and lost <= allowed + 1e-6
+    fixed = KDA(gamma=0.1).fit(X, y).selection_
+    assert fixed.candidates["gamma"].tolist() == [0.1] * 17
+    assert list(KDA(kernel="linear").fit(X, y).selection_.candidates) == [
+        "regularization"
+    ]
+    assert KDA(gamma=0.1, regularization=0.1).fit(X, y).selection_ is None
 
 
 def test_groups_of_a_whole_class_select_nothing(wine):
@@ -313,8 +326,9 @@ def test_calibration(noise, scale):
         fits = log_softmax(scores / np.exp(log_temperature), axis=1)
         return -weights @ fits[np.arange(180), codes]
 
+    # A temperature of the grid next to the best one; not below 1 without evidence.
     best = minimize_scalar(loss, bounds=(-3, 6), method="bounded")
-    assert temperature == pytest.approx(np.exp(best.x), rel=1e-3)
+    assert np.log(temperature) == pytest.approx(max(best.x, 0), abs=np.log(2) / 2)
 
 
 def test_units_of_rows_with_equal_sums(rng):
@@ -353,10 +367,31 @@ def test_classes_that_are_separated_perfectly():
     """The temperature is positive: two errors are expected in held-out samples."""
     X, y = make_blobs(60, centers=[[-50, 0], [0, 0], [50, 0]], random_state=0)
     kda = KDA(regularization=1e-3).fit(X, y)
-    assert 0 < kda.temperature_ < np.inf
-    errors = (1 - kda.predict_proba(X).max(axis=1)).sum()
-    assert_allclose(errors, 2, atol=0.1)
+    noise = kda.label_noise_
+    assert noise == 1 / 120
+    log_proba = np.log((kda.predict_proba(X) - noise / 3) / (1 - noise))
+    # The next smaller temperature of the grid is smaller by the square root of 2.
+    errors = [
+        (1 - softmax(factor * log_proba, axis=1).max(axis=1)).sum()
+        for factor in (1, np.sqrt(2))
+    ]
+    assert errors[0] > 2 > errors[1]
     assert kda.score(X, y) == 1
+
+
+def test_probabilities_are_bounded(wine):
+    """Half of a label among the training samples is random."""
+    X, y = wine
+    kda = KDA(gamma=0.05, regularization=1e-3).fit(X, y)
+    noise = 0.5 / len(y)
+    assert kda.label_noise_ == noise
+    logits = kda.decision_function(X)
+    expected = (1 - noise) * softmax(logits, axis=1) + noise * kda.priors_
+    assert_allclose(kda.predict_proba(X), expected)
+    fixed = kda.set_params(temperature=2.0).fit(X, y)
+    assert fixed.label_noise_ == 0
+    logits = fixed.decision_function(X)
+    assert_allclose(fixed.predict_proba(X), softmax(logits, axis=1))
 
 
 @pytest.mark.filterwarnings("error:The selected regularization")
