@@ -45,10 +45,7 @@ _ROUNDING = 1e-9
 # misclassified even if no held-out sample is. With 0.5, the log-loss of 30 samples of
 # wine and of moons is nearly twice as large (benchmarks/bench_constants.py).
 _LEAST_ERRORS = 2.0
-# Fraction of held-out errors that is negligible, and relative tolerance of the losses
-# of the penalties and of gamma of KernelDiscriminantAnalysis. With a smaller tolerance,
-# the selected penalties are ten thousand times smaller and the accuracy is the same
-# (images of MNIST, `bench_kernel_discriminant.py auto`).
+# Fraction of held-out errors that is negligible.
 PRECISION = 0.01
 
 
@@ -464,9 +461,7 @@ def class_shares(labels, weights, power=0):
     return shares / max(shares.sum(), np.finfo(float).tiny)
 
 
-def within_standard_error(
-    scores, weights, n_errors=1, tolerance=0, groups=None, negligible=0
-):
+def within_standard_error(scores, weights, n_errors=1, groups=None, negligible=0):
     """The first candidate whose loss is within ``n_errors`` standard errors.
 
     The best candidate has the largest mean score. The loss of a candidate is the mean,
@@ -483,8 +478,6 @@ def within_standard_error(
         Weights of the samples, which sum to one.
     n_errors : float, default=1
         Number of standard errors.
-    tolerance : float, default=0
-        A loss of up to this fraction of the best mean score is also allowed.
     groups : ndarray of shape (n_samples,), default=None
         As for :func:`standard_error`.
     negligible : float, default=0
@@ -497,13 +490,10 @@ def within_standard_error(
     """
     means = [round(float(weights @ score), 6) for score in scores]
     best = scores[int(np.argmax(means))]
-    allowed = negligible
-    if tolerance:  # the mean may be -inf
-        allowed = max(allowed, tolerance * abs(max(means)))
     for number in np.flatnonzero(np.isfinite(means)):
         losses = best - scores[number]
         loss, error = float(weights @ losses), standard_error(losses, weights, groups)
-        if round(loss, 6) <= round(max(n_errors * error, allowed), 6):
+        if round(loss, 6) <= round(max(n_errors * error, negligible), 6):
             return int(number)
     return 0
 

@@ -9,7 +9,7 @@ indicators of c classes. The scatter matrices are
    S_w = S_t - S_b.
 
 The vectors x of the components successively maximize the ratio of
-:math:`x^\top S_t x` (criterion "total", as in equation 13) or :math:`x^\top S_b x`
+:math:`x^\top S_t x` (criterion "total") or :math:`x^\top S_b x`
 ("between") to :math:`x^\top (S_w + \lambda I) x`, and are scaled such that the
 denominator is one. For ``penalty="identity"``, F is the centered kernel matrix K, and x
 contains the coefficients of the samples. For ``penalty="kernel"``,

@@ -1,15 +1,14 @@
 r"""The kernel system: the weighted and centered kernel matrix, and its solutions.
 
-The weights w of the samples are frequency weights that sum to one. They replace the
-averages over samples in equations 5 to 8 by weighted averages: with
+The weights w of the samples are frequency weights that sum to one. With
 :math:`D = \operatorname{diag} w`, the total scatter matrix is
 :math:`K^\top (I - 1 w^\top)^\top D (I - 1 w^\top) K`. All solvers therefore use the
 matrix
 
 .. math:: D^{1/2} (I - 1 w^\top) K (I - w 1^\top) D^{1/2}.
 
-If all weights are 1 / n, this matrix is :math:`C_n K C_n / n`, with the centering of
-equation 14. A vector of coefficients for this matrix, multiplied by :math:`D^{1/2}`, is
+If all weights are 1 / n, this matrix is :math:`C_n K C_n / n` with the centering matrix
+:math:`C_n`. A vector of coefficients for this matrix, multiplied by :math:`D^{1/2}`, is
 a vector of coefficients for K.
 
 The matrix may be an array of a library other than NumPy. The matrix, its inverse and

@@ -665,10 +665,8 @@ class KernelDiscriminantAnalysis(
         kept = (remaining > 0).all(axis=1)
         codes, groups, weights = (column[kept] for column in columns)
         weights = weights / weights.sum()
-        shares, members = (
-            remaining[kept] * data.class_weights,
-            np.eye(len(self.priors_)),
-        )
+        shares = remaining[kept] * data.class_weights
+        members, equal_priors = np.eye(len(self.priors_)), uniform(self.priors_)
         scores, selected, usable, classes = [], [], [], []
         with one_blas_thread():
             for each in kernels:
@@ -683,12 +681,12 @@ class KernelDiscriminantAnalysis(
                     )
                 predicted = system.held_out_indicators(values / ratio, part.groups)
                 predicted = predicted[:, kept]
-                samples = uniform(self.priors_), codes, weights, len(codes)
-                scores.append(tempered_scores(_SHARPEST * predicted, *samples))
+                joint, samples = _SHARPEST * predicted, (codes, weights, len(codes))
+                scores.append(tempered_scores(joint, equal_priors, *samples))
                 # For each gamma, the squared error selects the regularization, in units
-                # in which it is the log-likelihood of Gaussian residuals: the mean
-                # accuracy of 50 problems is 0.1 percentage points higher than with
-                # scores alone, and 0.4 for few samples or rare classes.
+                # in which it is the log-likelihood of Gaussian residuals. On 50 data
+                # sets, the mean accuracy is 82.3 %, and 82.2 % with the scores, which
+                # select too large values for few samples of many classes.
                 errors = np.square(predicted - members[codes]).sum(axis=2)
                 errors /= 2 * (errors @ weights).min()
                 selected.append(choose({}, -errors, weights, groups).index)

@@ -26,7 +26,7 @@ def scatter_matrices(K, y):
 
 
 def with_lambda(penalty_factor, X, y, **parameters):
-    """A fitted estimator with a given lambda of equation 13."""
+    """A fitted estimator with a given lambda."""
     kda = KernelDiscriminantAnalysis(regularization=1e-3, **parameters).fit(X, y)
     regularization = kda.regularization * penalty_factor / kda.lambda_
     return kda.set_params(regularization=regularization).fit(X, y)
