@@ -381,7 +381,12 @@ class SecondMomentSQFA(SQFA):
     def transform(self, X: Any) -> NDArray[Any]: ...
 
 class Selection():
-    def __init__(self, candidates: Any, scores: NDArray[Any], standard_errors: NDArray[Any], index: int, temperature: float = 1.0) -> None: ...
+    candidates: Any
+    scores: NDArray[Any]
+    standard_errors: NDArray[Any]
+    index: int
+    temperature: float
+    def __init__(self, candidates: Any, scores: Any, standard_errors: Any, index: Any, temperature: Any = 1.0) -> None: ...
     @property
     def selected(self) -> Any: ...
 
