@@ -128,7 +128,7 @@ class BaseEstimator(_BaseEstimator):
         super().__setstate__(state)
 
 
-def validate_data(estimator, X, **options):
+def validate_data(estimator, X, /, **options):
     """scikit-learn's ``validate_data``, with errors that name X."""
     with naming("X"):
         return validation.validate_data(estimator, X, **options)
