@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgeom.geometry._spd import upper_triangles
 from skgeom.utils._mixins import PosteriorClassifierMixin
-from skgeom.utils.estimator import BaseEstimator, naming, validated_parameters
+from skgeom.utils.estimator import BaseEstimator, validated_parameters
 from skgeom.utils.linalg import LowRankPlusIdentity
 from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 
@@ -20,16 +20,12 @@ from skgeom.utils.validation import check_spd_samples, check_two_classes, checke
 class SPDPipeline(Pipeline):
     """A pipeline that accepts labels of every type, and names X and y in its errors.
 
-    The classifiers of pyriemann compare y with each label, which requires an array. The
-    first step is :class:`SPDSamples`.
+    The classifiers of pyriemann compare y with each label, which requires an array.
     """
 
     def fit(self, X, y, **params):
         """Fit all steps to valid labels."""
-        y = checked_labels(y, X)
-        check_two_classes(np.unique(y), self[0].name)
-        with naming("X"):
-            return super().fit(X, y, **params)
+        return super().fit(X, checked_labels(y, X), **params)
 
 
 class SPDSamples(TransformerMixin, BaseEstimator):
@@ -47,8 +43,9 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         self.name = name
 
     def fit(self, X, y):
-        """Check X."""
+        """Check X, and the number of classes in y."""
         check_spd_samples(self, X, reset=True, name=self.name, hermitian=True)
+        check_two_classes(np.unique(y), self.name)
         return self
 
     def transform(self, X):
@@ -196,7 +193,7 @@ def mdrm(metric="riemann"):
     Returns
     -------
     sklearn.pipeline.Pipeline
-        A step that validates X, and pyriemann's ``MDM``.
+        A step that validates X and y, and pyriemann's ``MDM``.
 
     Raises
     ------
@@ -253,7 +250,7 @@ def tslda(metric="riemann", shrinkage="auto"):
     Returns
     -------
     sklearn.pipeline.Pipeline
-        A step that validates X, a step that computes tangent vectors, and linear
+        A step that validates X and y, a step that computes tangent vectors, and linear
         discriminant analysis. If there are fewer samples than dimensions, its time is
         proportional to the number of dimensions.
 
