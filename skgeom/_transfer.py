@@ -22,7 +22,11 @@ from skgeom._held_out import (
     warn_of_end,
 )
 from skgeom.geometry import expm, logm, mean_affine_invariant, whiten
-from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.geometry._spd import (
+    from_upper_triangles,
+    hermitian_from_upper_triangles,
+    upper_triangles,
+)
 from skgeom.utils._mixins import log_odds
 from skgeom.utils.array_api import on_cpu
 from skgeom.utils.estimator import (
@@ -32,7 +36,7 @@ from skgeom.utils.estimator import (
     naming,
     positive,
 )
-from skgeom.utils.linalg import embedded, fold_order, from_embedded
+from skgeom.utils.linalg import LowRankPlusIdentity, fold_order
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
@@ -448,6 +452,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
        v \mid c \sim \mathcal{N}(\mu_c, S), \qquad
        \mu_c \sim \mathcal{N}(\bar\mu_c, S / \kappa).
 
+    The vector v has n (n + 1) / 2 entries for real and n^2 entries for complex n x n
+    matrices, and its norm is the Frobenius norm of the matrix.
+
     :meth:`fit` estimates :math:`\bar\mu_c` and S from labeled domains. With
     ``relevance=0``, R is the identity, and the classifier is shrinkage linear
     discriminant analysis in the tangent space [1]_ of re-centered matrices [2]_.
@@ -667,13 +674,22 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
                 f"{self.temperature_:.3g} selected"
             )
         means = _class_means(V, y)
-        self._within = _Within.of(V - means[y])
-        if self._within.is_singular(self.shrinkage_):
+        within = _Within.of(V - means[y])
+        least = np.finfo(np.float64).eps * (V**2).sum() / len(V)
+        if within.variances.sum() <= least:  # rounding errors
             raise ValueError(
-                "The covariance within the classes is singular. Pass more than one "
-                f"matrix of each class, and shrinkage above {self.shrinkage_:g}."
+                "After re-centering, the matrices of each class are equal, so the "
+                "covariance within the classes is zero. Pass several different "
+                "matrices of each class."
             )
-        self._means = self._within.multiply(means, self.shrinkage_, -0.5)
+        if within.is_singular(self.shrinkage_):
+            raise ValueError(
+                "The covariance within the classes is singular with "
+                f"shrinkage={self.shrinkage_:g}. Increase shrinkage, to at most 1, or "
+                "pass more matrices of each class."
+            )
+        self._within = within.shrunk(self.shrinkage_)
+        self._means = self._within.multiply(means, -0.5)
         self._source = _Source(
             self._means, self.priors_, counts / len(y), self.prior_strength
         )
@@ -768,11 +784,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def means_(self):
         """The class means as SPD matrices, in re-centered coordinates."""
         inverse = np.linalg.inv(self._relevance)
-        means = self._within.multiply(self._means, self.shrinkage_, 0.5)
-        weighted = from_upper_triangles(means)
-        logarithms = inverse @ weighted @ inverse
-        means = expm((logarithms + logarithms.mT) / 2)
-        return from_embedded(means) if self.is_complex_ else means
+        means = self._within.multiply(self._means, 0.5)
+        decode = from_upper_triangles
+        if self.is_complex_:
+            decode = hermitian_from_upper_triangles
+        logarithms = inverse @ decode(means) @ inverse
+        return expm((logarithms + logarithms.conj().mT) / 2)
 
     @estimator_method
     def decision_function(self, X, domain=None):
@@ -900,7 +917,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """The vectors v of re-centered matrices, whitened so that S is the identity."""
         Z = self.recentering_.transform(X, domain=domain)
         vectors = _weighted_vectors(_logarithms(Z), self._relevance)
-        return self._within.multiply(vectors, self.shrinkage_, -0.5)
+        return self._within.multiply(vectors, -0.5)
 
 
 def _in_double(X):
@@ -909,9 +926,9 @@ def _in_double(X):
 
 
 def _logarithms(Z):
-    """Matrix logarithms of real matrices, or of the real embedding of complex ones."""
+    """Matrix logarithms, in double precision."""
     with naming("X"):
-        return logm(_in_double(embedded(Z) if np.iscomplexobj(Z) else Z))
+        return logm(_in_double(Z))
 
 
 def _class_means(V, y):
@@ -931,7 +948,7 @@ def _relevance_matrix(logarithms, y, exponent):
     # Class means are multiplied by the inverse twice, which amplifies rounding errors.
     least = np.cbrt(np.finfo(np.float64).eps)
     weights = np.maximum(eigenvalues / largest, least) ** exponent
-    return (axes * (weights / weights[-1])) @ axes.T
+    return (axes * (weights / weights[-1])) @ axes.conj().T
 
 
 def _weighted_vectors(logarithms, relevance):
@@ -1004,7 +1021,8 @@ def _held_out_scores(logarithms, y, test, exponent, priors):
     within = _Within.of(residuals)
     scores = []
     for shrinkage in _SHRINKAGES:
-        whitened = (within.multiply(each, shrinkage, -0.5) for each in (V[test], means))
+        shrunk = within.shrunk(shrinkage)
+        whitened = (shrunk.multiply(each, -0.5) for each in (V[test], means))
         scores.append(_log_joint(*whitened, priors))
     return np.array(scores)
 
@@ -1029,24 +1047,17 @@ class _Within(NamedTuple):
         _, sizes, axes = np.linalg.svd(residuals, full_matrices=False)
         return cls(axes, sizes**2 / n_samples)
 
-    def _shrunk(self, shrinkage):
-        """Variances along the axes, and orthogonal to the axes."""
+    def shrunk(self, shrinkage):
+        """The covariance with the given shrinkage."""
         rest = shrinkage * self.variances.sum() / self.axes.shape[1]
-        return (1 - shrinkage) * self.variances + rest, rest
+        along = (1 - shrinkage) * self.variances + rest
+        return LowRankPlusIdentity(self.axes, along, rest)
 
     def is_singular(self, shrinkage):
-        along, rest = self._shrunk(shrinkage)
+        _, along, rest = self.shrunk(shrinkage)
         order, n_columns = self.axes.shape
         least = along[-1] if order == n_columns else rest
         return least <= n_columns * np.finfo(np.float64).eps * along[0]
-
-    def multiply(self, V, shrinkage, power):
-        """V times a power of the shrunk covariance; -0.5 whitens vectors."""
-        along, rest = self._shrunk(shrinkage)
-        along = along**power
-        complete = len(self.axes) == self.axes.shape[1]
-        rest = 0.0 if complete else rest**power
-        return rest * V + ((V @ self.axes.T) * (along - rest)) @ self.axes
 
 
 def _folds(V, y, groups):

@@ -229,9 +229,17 @@ def test_refused_data_leave_it_as_it_was(moved):
     assert model.recentering_ is recentering
     assert_array_equal(model.means_, means)
     same = np.stack([np.eye(4)] * 2 + [2 * np.eye(4)] * 2)
-    singular = pytest.raises(ValueError, match="within the classes is singular")
+    singular = pytest.raises(ValueError, match=r"are equal, .* Pass several different")
     with pytest.warns(match="fewer than two folds can be held out"), singular:
         TransferDiscriminantAnalysis().fit(same, [0, 0, 1, 1])
+    same = X[[0] * 5 + [1] * 7]  # equal up to the rounding of means
+    for shrinkage in (0.5, 1):
+        with pytest.raises(ValueError, match=r"are equal, .* Pass several different"):
+            TransferDiscriminantAnalysis(shrinkage=shrinkage).fit(
+                same, [0] * 5 + [1] * 7
+            )
+    with pytest.raises(ValueError, match=r"singular with shrinkage=0\. Increase"):
+        TransferDiscriminantAnalysis(shrinkage=0).fit(X[:8], [0, 1] * 4)
 
 
 @pytest.mark.exhaustive
