@@ -402,7 +402,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     adaptation_: Literal['none', 'means', 'means and priors']
     adaptation_evidence_: Any
     shrinkage_: float
-    shrinkage_scores_: Any
+    selection_: Selection | None
     temperature_: float
     recentering_: Recentering
     is_complex_: bool
