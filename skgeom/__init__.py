@@ -20,6 +20,7 @@ from skgeom._prototypes.plrsq import PLRSQ
 from skgeom._prototypes.rslvq import RSLVQ
 from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
+from skgeom._selection import Selection
 from skgeom._statistics import ClassStatistics
 from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
 from skgeom.utils.validation import warn_of_scikit_geometry
@@ -42,6 +43,7 @@ __all__ = [
     "RegionCovariance",
     "RejectionClassifier",
     "SecondMomentSQFA",
+    "Selection",
     "SeparationGrid",
     "TransferDiscriminantAnalysis",
     "accuracy_rejection_curve",

@@ -25,7 +25,7 @@ from skgeom import objectives as objectives
 from skgeom import optim as optim
 from skgeom import plotting as plotting
 
-__all__ = ['AMAGauss', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'GaussianRegressor', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'make_domain_scorer', 'spatial_filters']
+__all__ = ['AMAGauss', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'GaussianRegressor', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SecondMomentSQFA', 'Selection', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'make_domain_scorer', 'spatial_filters']
 __version__: str
 
 class AMAGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -158,12 +158,11 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     priors_: NDArray[Any]
     regularization_: float
     shrinkage_: NDArray[Any]
-    diagonal_shrinkage_: float
-    shrinkage_selection_: Literal['held-out', 'closed-form', 'none']
-    prior_samples_: float | None
-    prior_weight_: float
+    ridge_: float
+    target_: Literal['diagonal', 'identity'] | None
     temperature_: float
-    selection_scores_: Any
+    label_noise_: float
+    selection_: Selection | None
     statistics_: ClassStatistics
     n_features_in_: int
     feature_names_in_: NDArray[Any]
@@ -381,6 +380,16 @@ class SecondMomentSQFA(SQFA):
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self: ...
     def transform(self, X: Any) -> NDArray[Any]: ...
 
+class Selection():
+    candidates: Any
+    scores: NDArray[Any]
+    standard_errors: NDArray[Any]
+    index: int
+    temperature: float
+    def __init__(self, candidates: Any, scores: Any, standard_errors: Any, index: Any, temperature: Any = 1.0) -> None: ...
+    @property
+    def selected(self) -> Any: ...
+
 class SeparationGrid():
     between: NDArray[Any]
     within: NDArray[Any]
@@ -393,7 +402,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     adaptation_: Literal['none', 'means', 'means and priors']
     adaptation_evidence_: Any
     shrinkage_: float
-    shrinkage_scores_: Any
+    selection_: Selection | None
     temperature_: float
     recentering_: Recentering
     is_complex_: bool

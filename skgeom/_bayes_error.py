@@ -15,7 +15,12 @@ from skgeom.objectives._class_distances import DISTANCES
 from skgeom.utils.array_api import to_numpy
 from skgeom.utils.estimator import positive, validated_parameters
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
-from skgeom.utils.validation import check_priors, check_two_classes, warn_user
+from skgeom.utils.validation import (
+    check_priors,
+    check_two_classes,
+    cholesky,
+    warn_user,
+)
 
 # Number of randomly shifted sets of directions, whose scatter determines the standard
 # error, and the first and the largest number of directions of a set
@@ -176,8 +181,8 @@ def bayes_error(
 
 def _factor(label, covariance):
     try:
-        return np.linalg.cholesky(covariance)
-    except np.linalg.LinAlgError:
+        return cholesky(covariance, "covariance")
+    except ValueError:
         raise ValueError(
             f"The covariance of class {label} is singular. Set regularization > 0, or "
             "project the statistics onto fewer features."

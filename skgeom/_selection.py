@@ -24,7 +24,7 @@ class Selection:
     Estimators that select parameters by held-out samples store this object as
     ``selection_``. The candidates are ordered from the most to the least regularized.
 
-    Parameters
+    Attributes
     ----------
     candidates : dict of ndarray of shape (n_candidates,)
         The values of each parameter.
@@ -37,8 +37,12 @@ class Selection:
     index : int
         Index of the selected candidate: the first one whose score is at most one
         standard error below the best score.
-    temperature : float, default=1.0
+    temperature : float
         The temperature that calibrates the posteriors of the selected candidate.
+
+    See Also
+    --------
+    skgeom.plotting.SelectionDisplay : Draws the scores.
 
     Examples
     --------

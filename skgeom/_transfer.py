@@ -2,6 +2,7 @@
 
 from collections import Counter
 from copy import copy
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -17,12 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom._held_out import (
     PRECISION,
     class_shares,
-    fit_temperature,
     warn_if_at_chance,
     warn_of_end,
 )
+from skgeom._selection import calibrated_temperature, choose, tempered_scores
 from skgeom.geometry import expm, logm, mean_affine_invariant, whiten
-from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.geometry._spd import (
+    from_upper_triangles,
+    hermitian_from_upper_triangles,
+    upper_triangles,
+)
 from skgeom.utils._mixins import log_odds
 from skgeom.utils.array_api import on_cpu
 from skgeom.utils.estimator import (
@@ -32,7 +37,7 @@ from skgeom.utils.estimator import (
     naming,
     positive,
 )
-from skgeom.utils.linalg import embedded, fold_order, from_embedded
+from skgeom.utils.linalg import LowRankPlusIdentity, fold_order
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
@@ -448,6 +453,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
        v \mid c \sim \mathcal{N}(\mu_c, S), \qquad
        \mu_c \sim \mathcal{N}(\bar\mu_c, S / \kappa).
 
+    The vector v has n (n + 1) / 2 entries for real and n^2 entries for complex n x n
+    matrices, and its norm is the Frobenius norm of the matrix.
+
     :meth:`fit` estimates :math:`\bar\mu_c` and S from labeled domains. With
     ``relevance=0``, R is the identity, and the classifier is shrinkage linear
     discriminant analysis in the tangent space [1]_ of re-centered matrices [2]_.
@@ -460,9 +468,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     shrinkage : "auto" or float, default="auto"
         Shrinkage of the covariance S, from 0 to 1: the weight of a multiple of the
         identity with the same trace. ``"auto"`` selects among 14 values from 0.001 to 1
-        by cross-validation with five folds, and selects the largest value with the
-        highest mean accuracy. Each fold consists of whole domains if there are several
-        domains, and of samples otherwise.
+        with five folds, as :ref:`selection` describes. Each fold consists of whole
+        domains if there are several domains, and of samples otherwise.
     relevance : float, default=0.1
         The exponent a, from 0 to 1, of the relevance matrix :math:`R = (\sum_c
         L_c^2)^a`, where :math:`L_c` is the mean of :math:`\log(Z)` in class c. R is
@@ -501,16 +508,14 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         if this number exceeds 2.28.
     shrinkage_ : float
         The shrinkage of S: ``shrinkage``, or the selected value.
-    shrinkage_scores_ : dict of ndarray of shape (n_folds,)
-        The accuracies in the folds for each candidate of ``shrinkage="auto"``. Empty if
-        ``shrinkage`` is a number.
+    selection_ : Selection or None
+        The candidates of ``shrinkage="auto"`` and their scores. None if ``shrinkage``
+        is a number, or if fewer than two folds can be held out.
     temperature_ : float
-        The class scores are divided by this temperature, which minimizes the log-loss
-        of the held-out matrices of ``shrinkage="auto"``, without adaptation and
-        weighted by the priors; it is larger if less than two errors would be expected.
-        It does not change the predicted classes. If ``fit`` has only one domain,
-        probabilities for other domains are overconfident. 1 if ``shrinkage`` is a
-        number, or if fewer than two folds can be held out.
+        The logarithms of the class densities are divided by this temperature of
+        ``selection_``, which calibrates the probabilities without adaptation. If
+        ``fit`` has only one domain, probabilities for other domains are overconfident.
+        1 without ``selection_``.
     recentering_ : Recentering
         The fitted transformer, with the means of the domains.
     is_complex_ : bool
@@ -653,27 +658,37 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.priors_ = check_priors(self.priors, counts)
         self._relevance = _relevance_matrix(logarithms, y, self.relevance)
         V = _weighted_vectors(logarithms, self._relevance)
-        self.shrinkage_, self.shrinkage_scores_ = self.shrinkage, {}
-        self.temperature_ = 1.0
+        self.shrinkage_, self.temperature_ = self.shrinkage, 1.0
+        self.selection_ = None
         if self.shrinkage == "auto":
-            folds = _folds(V, y, groups)
-            selected = _select_shrinkage(
+            self.shrinkage_, folds = _SHRINKAGES[0], _folds(V, y, groups)
+            self.selection_ = _select_shrinkage(
                 logarithms, y, folds, self.relevance, self.priors_
             )
-            self.shrinkage_, self.temperature_, accuracies = selected
-            self.shrinkage_scores_ = dict(zip(_SHRINKAGES, accuracies, strict=True))
+            if self.selection_ is not None:
+                self.shrinkage_ = float(self.selection_.selected["shrinkage"])
+                self.temperature_ = self.selection_.temperature
             current_progress().print(
                 f"shrinkage {self.shrinkage_:g} and temperature "
                 f"{self.temperature_:.3g} selected"
             )
         means = _class_means(V, y)
-        self._within = _Within.of(V - means[y])
-        if self._within.is_singular(self.shrinkage_):
+        within = _Within.of(V - means[y])
+        least = np.finfo(np.float64).eps * (V**2).sum() / len(V)
+        if within.variances.sum() <= least:  # rounding errors
             raise ValueError(
-                "The covariance within the classes is singular. Pass more than one "
-                f"matrix of each class, and shrinkage above {self.shrinkage_:g}."
+                "After re-centering, the matrices of each class are equal, so the "
+                "covariance within the classes is zero. Pass several different "
+                "matrices of each class."
             )
-        self._means = self._within.multiply(means, self.shrinkage_, -0.5)
+        if within.is_singular(self.shrinkage_):
+            raise ValueError(
+                "The covariance within the classes is singular with "
+                f"shrinkage={self.shrinkage_:g}. Increase shrinkage, to at most 1, or "
+                "pass more matrices of each class."
+            )
+        self._within = within.shrunk(self.shrinkage_)
+        self._means = self._within.multiply(means, -0.5)
         self._source = _Source(
             self._means, self.priors_, counts / len(y), self.prior_strength
         )
@@ -768,11 +783,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def means_(self):
         """The class means as SPD matrices, in re-centered coordinates."""
         inverse = np.linalg.inv(self._relevance)
-        means = self._within.multiply(self._means, self.shrinkage_, 0.5)
-        weighted = from_upper_triangles(means)
-        logarithms = inverse @ weighted @ inverse
-        means = expm((logarithms + logarithms.mT) / 2)
-        return from_embedded(means) if self.is_complex_ else means
+        means = self._within.multiply(self._means, 0.5)
+        decode = from_upper_triangles
+        if self.is_complex_:
+            decode = hermitian_from_upper_triangles
+        logarithms = inverse @ decode(means) @ inverse
+        return expm((logarithms + logarithms.conj().mT) / 2)
 
     @estimator_method
     def decision_function(self, X, domain=None):
@@ -894,13 +910,14 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """Scores of the classes, of which the class probabilities are the softmax."""
         X = check_spd_samples(self, X, reset=False, hermitian=True)
         vectors = self._whitened_vectors(X, domain)
-        return _log_joint(vectors, self._means, self.priors_) / self.temperature_
+        densities = _log_joint(vectors, self._means, 1.0)
+        return densities / self.temperature_ + np.log(self.priors_)
 
     def _whitened_vectors(self, X, domain):
         """The vectors v of re-centered matrices, whitened so that S is the identity."""
         Z = self.recentering_.transform(X, domain=domain)
         vectors = _weighted_vectors(_logarithms(Z), self._relevance)
-        return self._within.multiply(vectors, self.shrinkage_, -0.5)
+        return self._within.multiply(vectors, -0.5)
 
 
 def _in_double(X):
@@ -909,9 +926,9 @@ def _in_double(X):
 
 
 def _logarithms(Z):
-    """Matrix logarithms of real matrices, or of the real embedding of complex ones."""
+    """Matrix logarithms, in double precision."""
     with naming("X"):
-        return logm(_in_double(embedded(Z) if np.iscomplexobj(Z) else Z))
+        return logm(_in_double(Z))
 
 
 def _class_means(V, y):
@@ -931,7 +948,7 @@ def _relevance_matrix(logarithms, y, exponent):
     # Class means are multiplied by the inverse twice, which amplifies rounding errors.
     least = np.cbrt(np.finfo(np.float64).eps)
     weights = np.maximum(eigenvalues / largest, least) ** exponent
-    return (axes * (weights / weights[-1])) @ axes.T
+    return (axes * (weights / weights[-1])) @ axes.conj().T
 
 
 def _weighted_vectors(logarithms, relevance):
@@ -940,21 +957,11 @@ def _weighted_vectors(logarithms, relevance):
 
 
 def _select_shrinkage(logarithms, y, folds, exponent, priors):
-    """The largest shrinkage with the highest held-out accuracy, and its temperature.
-
-    Returns
-    -------
-    shrinkage : float
-    temperature : float
-        Minimizes the log-loss of the held-out samples; 1 without held-out samples.
-    accuracies : ndarray of shape (n_candidates, n_folds)
-        Accuracies of held-out samples, for the folds whose training samples contain
-        all classes.
-    """
+    """The selection of the shrinkage; None if fewer than two folds can be held out."""
     held_out = [
         test
-        for test in (folds == fold for fold in np.unique(folds))
-        if _can_train(logarithms[~test], y[~test], priors)
+        for test in (np.flatnonzero(folds == fold) for fold in np.unique(folds))
+        if _can_train(np.delete(logarithms, test, 0), np.delete(y, test), priors)
     ]
     if len(held_out) < 2:
         warn_user(
@@ -964,29 +971,28 @@ def _select_shrinkage(logarithms, y, folds, exponent, priors):
             "matrices of each class, and domains that contain all classes.",
             UserWarning,
         )
-        return _SHRINKAGES[0], 1.0, np.empty((len(_SHRINKAGES), 0))
-    scores = [
-        _held_out_scores(logarithms, y, test, exponent, priors) for test in held_out
-    ]
-    accuracies = np.transpose(
-        [
-            (of_fold.argmax(axis=2) == y[test]).mean(axis=1)
-            for of_fold, test in zip(scores, held_out, strict=True)
-        ]
+        return None
+    rows = np.concatenate(held_out)
+    densities = np.concatenate(
+        [_held_out_scores(logarithms, y, test, exponent) for test in held_out], axis=1
     )
-    best = accuracies.mean(axis=1).round(6).argmax()
-    codes = np.concatenate([y[test] for test in held_out])
-    chosen = np.concatenate([of_fold[best] for of_fold in scores])
-    ones = np.ones(len(codes))
-    wrong = 1 - accuracies[best].mean()
-    relative = chosen - np.log(priors)
-    at_chance = warn_if_at_chance(relative, codes, ones, np.arange(len(codes)))
-    if not at_chance and best == len(_SHRINKAGES) - 1 and wrong > PRECISION:
+    codes, log_priors = y[rows], np.log(priors)
+    weights = priors[codes] * class_shares(codes, np.ones(len(codes)))
+    weights /= weights.sum()
+    scores = tempered_scores(densities, log_priors, codes, weights, len(y))
+    # Few domains would determine their standard error imprecisely.
+    selection = choose({"shrinkage": _SHRINKAGES}, scores, weights)
+    found = densities[selection.index]
+    at_chance = warn_if_at_chance(found, codes, weights, np.arange(len(codes)))
+    wrong = weights @ (found.argmax(axis=1) != codes)
+    is_last = selection.index == len(_SHRINKAGES) - 1
+    if not at_chance and is_last and wrong > PRECISION:
         remedy = "If the amplitude of trials varies, divide each matrix by its trace"
         warn_of_end("shrinkage", _SHRINKAGES[::-1], 0, remedy)
-    weights = priors[codes] * class_shares(codes, ones)
-    temperature = fit_temperature(chosen, codes, weights)
-    return _SHRINKAGES[best], temperature, accuracies
+    temperature = calibrated_temperature(
+        found, log_priors, codes, weights, None, len(y)
+    )
+    return replace(selection, temperature=temperature)
 
 
 def _can_train(X, y, priors):
@@ -995,17 +1001,19 @@ def _can_train(X, y, priors):
     return len(classes) == len(priors) and (X != X[first[codes]]).any()
 
 
-def _held_out_scores(logarithms, y, test, exponent, priors):
-    """Scores of held-out samples, of shape (n_candidates, n_held_out, n_classes)."""
-    relevance = _relevance_matrix(logarithms[~test], y[~test], exponent)
+def _held_out_scores(logarithms, y, test, exponent):
+    """Log densities of held-out samples, (n_candidates, n_held_out, n_classes)."""
+    rest = np.delete(np.arange(len(y)), test)
+    relevance = _relevance_matrix(logarithms[rest], y[rest], exponent)
     V = _weighted_vectors(logarithms, relevance)
-    means = _class_means(V[~test], y[~test])
-    residuals = V[~test] - means[y[~test]]
+    means = _class_means(V[rest], y[rest])
+    residuals = V[rest] - means[y[rest]]
     within = _Within.of(residuals)
     scores = []
     for shrinkage in _SHRINKAGES:
-        whitened = (within.multiply(each, shrinkage, -0.5) for each in (V[test], means))
-        scores.append(_log_joint(*whitened, priors))
+        shrunk = within.shrunk(shrinkage)
+        whitened = (shrunk.multiply(each, -0.5) for each in (V[test], means))
+        scores.append(_log_joint(*whitened, 1.0))
     return np.array(scores)
 
 
@@ -1029,24 +1037,17 @@ class _Within(NamedTuple):
         _, sizes, axes = np.linalg.svd(residuals, full_matrices=False)
         return cls(axes, sizes**2 / n_samples)
 
-    def _shrunk(self, shrinkage):
-        """Variances along the axes, and orthogonal to the axes."""
+    def shrunk(self, shrinkage):
+        """The covariance with the given shrinkage."""
         rest = shrinkage * self.variances.sum() / self.axes.shape[1]
-        return (1 - shrinkage) * self.variances + rest, rest
+        along = (1 - shrinkage) * self.variances + rest
+        return LowRankPlusIdentity(self.axes, along, rest)
 
     def is_singular(self, shrinkage):
-        along, rest = self._shrunk(shrinkage)
+        _, along, rest = self.shrunk(shrinkage)
         order, n_columns = self.axes.shape
         least = along[-1] if order == n_columns else rest
         return least <= n_columns * np.finfo(np.float64).eps * along[0]
-
-    def multiply(self, V, shrinkage, power):
-        """V times a power of the shrunk covariance; -0.5 whitens vectors."""
-        along, rest = self._shrunk(shrinkage)
-        along = along**power
-        complete = len(self.axes) == self.axes.shape[1]
-        rest = 0.0 if complete else rest**power
-        return rest * V + ((V @ self.axes.T) * (along - rest)) @ self.axes
 
 
 def _folds(V, y, groups):

@@ -123,6 +123,10 @@ def test_bad_input_is_named():
     singular = statistics_of(np.zeros((2, 2)), np.stack([np.eye(2), np.ones((2, 2))]))
     with pytest.raises(ValueError, match="covariance of class 1 is singular"):
         bayes_error(singular)
+    nearly = np.array([[1.0, 1.0], [1.0, np.nextafter(1, 2)]])  # definite by rounding
+    np.linalg.cholesky(nearly)
+    with pytest.raises(ValueError, match="covariance of class 1 is singular"):
+        bayes_error(statistics_of(np.zeros((2, 2)), np.stack([np.eye(2), nearly])))
     assert 0 < bayes_error(singular, regularization=0.1).value < 0.5
     alone = statistics_of(np.zeros((1, 2)), np.eye(2)[None])
     with pytest.raises(ValueError, match="at least 2 classes"):

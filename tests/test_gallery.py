@@ -19,6 +19,7 @@ ONLY_NAMED = {
     "skgeom.geometry.real_embedding",
     # Users get these from a function or a fit, and do not make them.
     "skgeom.ProjectionConditions",
+    "skgeom.Selection",
     "skgeom.SeparationGrid",
     "skgeom.optim.MinimizeResult",
 }

@@ -110,7 +110,7 @@ REFUSED = {
 # of estimators of matrices refuses such vectors before it makes matrices of them.
 REFUSED_MATRICES = {
     "NaN in X": (lambda X, y: (with_entry(X, np.nan), y), "NaN"),
-    "X is complex": (lambda X, y: (X + 1j, y), "Complex data not|not symmetric"),
+    "X is complex": (lambda X, y: (X + 1j, y), "Complex data not|not Hermitian"),
     "X has one axis": (lambda X, y: (X.ravel()[: len(y)], y), "SPD matrices"),
     "no samples": (lambda X, y: (X[:0], y[:0]), "0 sample"),
     "no features": (lambda X, y: (X[..., :0], y), "empty|square matrices"),

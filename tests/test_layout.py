@@ -24,13 +24,14 @@ LAYERS = [
     {"geometry"},  # pure functions on stacks of matrices
     {"objectives"},  # what filters optimise
     {"optim"},  # optimisation on manifolds
-    {"_statistics", "_held_out", "_shrinkage", "_region_covariance"},
+    {"_statistics", "_held_out", "_selection", "_region_covariance"},
     {
         "_bayes_error",
         "_domain_scorer",
         "_gaussian_classifier",
         "_gaussian_regressor",
         "_patterns",
+        "_regularized_gaussians",
     },
     FAMILIES,  # each with its own spaces, losses and costs
     {"datasets", "baselines", "plotting"},

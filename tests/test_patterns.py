@@ -78,6 +78,10 @@ def test_errors_of_spatial_filters(make_spd):
         spatial_filters(X, np.zeros((3, 3)))
     with pytest.raises(ValueError, match="matrix is not positive definite"):
         spatial_filters(-X, X)
+    centering = np.eye(3) - 1 / 3
+    for singular in centering @ make_spd((20,), 3) @ centering:  # up to rounding
+        with pytest.raises(ValueError, match="matrix is not positive definite"):
+            spatial_filters(singular, X)
 
 
 def test_arrays_of_other_libraries(recording, library):

@@ -63,6 +63,7 @@ def functions() -> float:
     skgeom.input_hessian(GaussianClassifier().fit(X_drawn, y_drawn), X, y)
     skgeom.optim.RiemannianLBFGS(memory=5)
     filters, _ = skgeom.spatial_filters(COVARIANCES[0], COVARIANCES[1])
+    selection: skgeom.Selection | None = GaussianClassifier().fit(X, y).selection_
     conditions: skgeom.ProjectionConditions
     conditions = skgeom.CovarianceHessianProjection().fit(X, y).conditions_
     grid: skgeom.SeparationGrid = skgeom.CovarianceHessianProjection().separation(X, y)
@@ -75,6 +76,8 @@ def functions() -> float:
     ).sum()
     total: float = conditions.mean_alignment + coverage.sum() + error.sum()
     total += grid.ratio.max() + filters.max()
+    if selection is not None:
+        total += selection.temperature
     return total
 
 

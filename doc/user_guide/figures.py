@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Ellipse
+from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -16,6 +17,7 @@ from sklearn.metrics import log_loss
 from skgeom import PLRSQ, GaussianClassifier
 from skgeom.baselines import mdrm
 from skgeom.geometry import expm, invsqrtm, logm, sqrtm
+from skgeom.plotting import SelectionDisplay
 
 BLUE, ORANGE, GREEN, GREY = "#3b7dd8", "#e8833a", "#3a9e6e", "#8a93a1"
 
@@ -66,6 +68,14 @@ def learning_curves():
         axis.minorticks_off()
     axes[1].set(yscale="log")
     axes[0].legend(frameon=False)
+
+
+def selection():
+    """Scores of the ridges of GaussianClassifier on digits."""
+    X, y = load_digits(return_X_y=True)
+    model = GaussianClassifier().fit(X[:600], y[:600])
+    axis = plt.subplots(figsize=(5, 3.2), layout="constrained")[1]
+    SelectionDisplay.from_estimator(model, "ridge", ax=axis, color=BLUE)
 
 
 # The cone

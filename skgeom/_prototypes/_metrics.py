@@ -54,6 +54,8 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
+from skgeom.utils.linalg import LowRankPlusIdentity
+from skgeom.utils.validation import rounding_bound
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -71,6 +73,10 @@ class Metric(ABC):
     keeps_definite = True
     # Whether ``fit`` uses y. A copy is then fitted again in each fold.
     uses_labels = False
+
+    def __init__(self, is_complex=False):
+        # Whether matrices are the real embeddings of complex matrices.
+        self.is_complex = is_complex
 
     def fit(self, X, y, weights):  # noqa: B027 - most metrics need no fit
         """Estimate the metric from samples X, class indices y and weights."""
@@ -253,8 +259,7 @@ class LogEuclideanMetric(VectorMetric):
         logarithms, vectors = xp.linalg.eigh(from_upper_triangles(Z))
         largest = log(np.finfo(np.float64).max) / 2  # so squares do not overflow
         logarithms = xp.clip(logarithms, -largest, largest)
-        rounding = log(vectors.shape[-1] * float(xp.finfo(Z.dtype).eps))
-        lowest = logarithms[..., -1:] + rounding
+        lowest = logarithms[..., -1:] + log(2 * rounding_bound(vectors))
         return from_spectrum(vectors, xp.exp(xp.maximum(logarithms, lowest)))
 
     first_rate = Metric.first_rate  # log-Euclidean distances have no unit
@@ -299,7 +304,8 @@ class TangentMetric(LogEuclideanMetric):
 class MahalanobisMetric(TangentMetric):
     r"""The tangent space with the Mahalanobis distance of the within-class covariance.
 
-    The squared distance of the tangent vectors x and w, of p entries, is
+    The squared distance of the tangent vectors x and w of p dimensions, n (n + 1) / 2
+    for real and n^2 for complex matrices, is
 
     .. math::
 
@@ -336,6 +342,8 @@ class MahalanobisMetric(TangentMetric):
         self.shrinkage, self._directions, self._along = 1.0, None, None
         vectors, xp = super().encode(X), namespace(X)
         total, n_features = float(xp.sum(weights)), vectors.shape[1]
+        if self.is_complex:  # the dimension of the Hermitian matrices of order n / 2
+            n_features = (X.shape[-1] // 2) ** 2
         squares = to_numpy(xp.sum(vectors**2, axis=1))
         residuals = xp.sqrt(weights)[:, None] * _within(vectors, y, weights)
         _, singular, directions = xp.linalg.svd(residuals, full_matrices=False)
@@ -364,9 +372,8 @@ class MahalanobisMetric(TangentMetric):
         """Vectors times Q^(1/2), or times its inverse if ``power`` is -1."""
         if self._directions is None:
             return vectors
-        along, elsewhere = self._along**power, self._elsewhere**power
-        coordinates = (along - elsewhere) * (vectors @ self._directions.T)
-        return elsewhere * vectors + coordinates @ self._directions
+        root = LowRankPlusIdentity(self._directions, self._along, self._elsewhere)
+        return root.multiply(vectors, power)
 
 
 def oas_intensity(variances, n_features, n_samples):
@@ -428,8 +435,8 @@ def definite(matrices):
     """Matrices (M, k, k), made positive definite if rounding has made them indefinite.
 
     The matrices are scaled to a unit diagonal, so the result does not depend on the
-    units of the channels. Their eigenvalues are raised to a bound above which the
-    Cholesky decomposition succeeds.
+    units of the channels. Their eigenvalues are raised to a bound above which they pass
+    the check of SPD matrices.
     """
     xp, size = namespace(matrices), matrices.shape[-1]
     rounding = size * float(xp.finfo(matrices.dtype).eps)
@@ -438,7 +445,7 @@ def definite(matrices):
     scales = xp.sqrt(xp.maximum(diagonals, least))
     scales = scales[:, :, None] * scales[:, None, :]
     scaled = matrices / scales
-    raised = raise_eigenvalues(scaled, size * rounding)
+    raised = raise_eigenvalues(scaled, size * rounding_bound(scaled))
     if raised is scaled:
         return matrices
     raised = raised * scales

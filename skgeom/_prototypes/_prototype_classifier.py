@@ -126,8 +126,9 @@ def given_prototypes(init, shape, labels, dtype, n_copies):
             f"classes_, got {found}."
         )
     if len(shape) == 3:
-        check_symmetric(init, "init")
-        cholesky(init, "init")
+        matrices = from_embedded(init) if n_copies == 2 else init
+        check_symmetric(matrices, "init")
+        cholesky(matrices, "init")
     return astype(like(init, labels), dtype)
 
 
@@ -489,7 +490,8 @@ class PrototypeClassifier(
             warn_if_unscaled(_variances(X), consequence, self)
             warn_if_outlier(*given)
         self.prototype_labels_ = np.repeat(classes, counts)
-        metric = VectorMetric() if X.ndim == 2 else SPD_METRICS[self.metric]()
+        kind = VectorMetric if X.ndim == 2 else SPD_METRICS[self.metric]
+        metric = kind(is_complex=self._n_copies == 2)
         return self._initialized(metric, X, y, weights, counts, class_sums, rng)
 
     def _initialized(self, metric, X, y, weights, counts, class_sums, rng):

@@ -377,7 +377,8 @@ class PLRSQ(LikelihoodClassifier):
     def _fold_metric(self, metric):
         if self.n_components is None:
             return super()._fold_metric(metric)
-        return type(metric)()  # the mean depends on the subspace of the fold
+        # A new metric: the mean depends on the subspace of the fold.
+        return type(metric)(metric.is_complex)
 
     def _find_components(self, X, y, weights):
         if self.n_components is None:

@@ -1,8 +1,7 @@
 """Baselines: linear projections, and classifiers of SPD matrices.
 
 The linear projections are methods from the literature that are not part of
-scikit-learn. :func:`mdrm` and :func:`tslda` return pipelines of pyriemann and
-scikit-learn estimators that validate their input.
+scikit-learn. :func:`mdrm` and :func:`tslda` return pipelines that validate their input.
 """
 
 from skgeom.baselines._cluster_classifier import ClusterClassifier

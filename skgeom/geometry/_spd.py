@@ -1,11 +1,18 @@
 """Matrix functions, congruences and the real embedding of stacks of SPD matrices."""
 
-from math import sqrt
+from math import isqrt, sqrt
 
 import numpy as np
 
 from skgeom.geometry._affine_invariant import from_spectrum
-from skgeom.utils.array_api import adjoint, device_of, like, namespace
+from skgeom.utils.array_api import (
+    adjoint,
+    device_of,
+    is_complex,
+    like,
+    namespace,
+    real_part,
+)
 from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import (
     check_positive,
@@ -18,8 +25,10 @@ from skgeom.utils.validation import (
 def _spectral(matrices, function, positive=True):
     """Apply a function to the eigenvalues, which must be positive unless stated."""
     check_symmetric(matrices, "matrices")
-    eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
     if positive:
+        cholesky(matrices, "matrices")
+    eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
+    if positive:  # eigenvalues are less accurate if the units of the channels differ
         check_positive(eigenvalues, "matrices")
     return from_spectrum(vectors, function(eigenvalues))
 
@@ -252,25 +261,32 @@ def check_same_order(a, name_a, b, name_b):
 
 
 def upper_triangles(matrices):
-    """Upper triangles of symmetric matrices as vectors, row by row.
+    """Isometric vectors of symmetric or Hermitian matrices: their upper triangles.
 
     Off-diagonal entries are multiplied by sqrt(2), because each represents two entries
-    of the matrix. The norm of the vector is then the Frobenius norm of the matrix.
+    of the matrix. The norm of the vector is then the Frobenius norm of the matrix. The
+    real parts of the entries, row by row, precede the imaginary parts of the
+    off-diagonal entries.
 
     Parameters
     ----------
     matrices : ndarray of shape (..., n, n)
-        Symmetric matrices. Their lower triangles are not read.
+        Symmetric or Hermitian matrices. Their lower triangles are not read.
 
     Returns
     -------
-    ndarray of shape (..., n (n + 1) / 2)
-        The vectors, in float64.
+    ndarray of shape (..., n (n + 1) / 2) or (..., n^2)
+        The vectors, real. Those of complex matrices have n^2 entries.
     """
     xp, size = namespace(matrices), matrices.shape[-1]
-    rows, columns, weights = weighted_triangle(size, matrices)
+    rows, columns, weights = weighted_triangle(size, real_part(matrices))
     entries = xp.reshape(matrices, (*matrices.shape[:-2], size * size))
-    return xp.take(entries, rows * size + columns, axis=-1) * weights
+    vectors = xp.take(entries, rows * size + columns, axis=-1) * weights
+    if not is_complex(matrices):
+        return vectors
+    off_diagonal = xp.nonzero(rows != columns)[0]
+    imaginary = xp.take(xp.imag(vectors), off_diagonal, axis=-1)
+    return xp.concat([xp.real(vectors), imaginary], axis=-1)
 
 
 def from_upper_triangles(vectors):
@@ -299,6 +315,18 @@ def from_upper_triangles(vectors):
     return xp.reshape(entries, (*vectors.shape[:-1], size, size))
 
 
+def hermitian_from_upper_triangles(vectors):
+    """Hermitian matrices (..., n, n) from NumPy vectors (..., n^2)."""
+    size = isqrt(vectors.shape[-1])
+    rows, columns = np.triu_indices(size)
+    real, imaginary = np.split(vectors, [len(rows)], axis=-1)
+    upper = np.zeros_like(real)
+    upper[..., rows != columns] = imaginary
+    index = np.arange(size)
+    signs = np.sign(index - index[:, None])  # conjugates below the diagonal
+    return from_upper_triangles(real) + 1j * signs * from_upper_triangles(upper)
+
+
 def weighted_triangle(size, model):
     """Row indices, column indices and weights of the entries of an upper triangle.
 
@@ -324,7 +352,9 @@ def real_embedding(matrices):
     eigenvalue of A occurs twice in the embedded matrix. Squared affine-invariant,
     log-Euclidean and Bures-Wasserstein distances are therefore doubled, and the order
     of distances does not change. Use the embedding to fit estimators of real matrices
-    to complex matrices.
+    to complex matrices. The Hermitian matrices have n^2 dimensions, but the symmetric
+    matrices of order 2 n have n (2 n + 1), so the shrinkage of covariances of tangent
+    vectors differs.
 
     Parameters
     ----------

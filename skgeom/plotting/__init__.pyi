@@ -18,9 +18,10 @@ class _SupportsRun(Protocol):
 _Array = _SupportsArray | list[Any] | tuple[Any, ...]
 
 from skgeom import ClassStatistics
+from skgeom import Selection
 from skgeom.objectives import StudentT
 
-__all__ = ['AccuracyRejectionDisplay', 'ClassEllipsesDisplay', 'DistanceMatrixDisplay', 'FilterDisplay']
+__all__ = ['AccuracyRejectionDisplay', 'ClassEllipsesDisplay', 'DistanceMatrixDisplay', 'FilterDisplay', 'SelectionDisplay']
 
 class AccuracyRejectionDisplay():
     line_: Any
@@ -67,3 +68,12 @@ class FilterDisplay():
     @classmethod
     def from_estimator(cls, estimator: Any, shape: Any = None, *, titles: Literal['auto'] | None | _Array = 'auto', axes: ArrayLike | None = None, **kwargs: Any) -> FilterDisplay: ...
     def plot(self, *, axes: ArrayLike | None = None, n_columns: int | None = None, limits: Literal['each', 'shared'] = 'each', xlabel: str | None = None, ylabel: str | None = None, extent: Any = None, **kwargs: Any) -> FilterDisplay: ...
+
+class SelectionDisplay():
+    errorbar_: Any
+    ax_: Any
+    figure_: Any
+    def __init__(self, *, selection: Selection, name: str | None = None) -> None: ...
+    @classmethod
+    def from_estimator(cls, estimator: Any, name: str | None = None, *, ax: Any = None, **kwargs: Any) -> SelectionDisplay: ...
+    def plot(self, ax: Any = None, **kwargs: Any) -> SelectionDisplay: ...

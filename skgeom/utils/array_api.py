@@ -265,8 +265,15 @@ def precision(array):
 
 
 def in_double(array, copy=False):
-    """The array in float64, or in float32 if the device does not support float64."""
-    return astype(array, float_dtype(array), copy)
+    """The array in double precision, or single if the device does not support float64.
+
+    Complex arrays remain complex.
+    """
+    dtype = float_dtype(array)
+    if is_complex(array):
+        xp = namespace(array)
+        dtype = xp.complex128 if dtype == xp.float64 else xp.complex64
+    return astype(array, dtype, copy)
 
 
 def device_and_dtype(array):

@@ -137,7 +137,7 @@ def check_not_masked(array, name):
         )
 
 
-def validate_data(estimator, X, **options):
+def validate_data(estimator, X, /, **options):
     """scikit-learn's ``validate_data``, with errors that name X.
 
     Accepted sparse samples become a ``csr_array`` in canonical form: the column indices

@@ -1,5 +1,7 @@
 """Linear algebra: signs, the span of samples, the order of folds, and embeddings."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 from sklearn.utils import gen_batches
@@ -46,6 +48,25 @@ def whitening_basis(matrix):
     variances, axes = np.linalg.eigh(matrix / np.outer(deviations, deviations))
     kept = variances > len(matrix) * np.finfo(float).eps * variances[-1]
     return axes[:, kept] / np.sqrt(variances[kept]) / deviations[:, None]
+
+
+class LowRankPlusIdentity(NamedTuple):
+    """A symmetric (p, p) matrix of low rank plus a multiple of the identity.
+
+    Its eigenvalues are ``along`` in the r directions ``axes``, and ``elsewhere`` in all
+    directions orthogonal to them.
+    """
+
+    axes: np.ndarray  # (r, p), orthonormal rows
+    along: np.ndarray  # (r,)
+    elsewhere: float
+
+    def multiply(self, V, power):
+        """V, (n, p), times a power of the matrix; -0.5 whitens vectors."""
+        along, elsewhere = self.along**power, 0.0
+        if self.axes.shape[0] < self.axes.shape[1]:
+            elsewhere = self.elsewhere**power
+        return elsewhere * V + ((V @ self.axes.T) * (along - elsewhere)) @ self.axes
 
 
 def pivoted_cholesky(matrix, tol):

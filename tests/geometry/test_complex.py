@@ -14,6 +14,7 @@ from skgeom.geometry import (
     mean_affine_invariant,
     real_embedding,
 )
+from skgeom.geometry._spd import hermitian_from_upper_triangles, upper_triangles
 
 FUNCTIONS = ["sqrtm", "invsqrtm", "logm", "expm"]
 
@@ -59,6 +60,15 @@ def test_mean_is_that_of_pyriemann_and_of_the_embedding(make_hermitian, weights)
     assert_allclose(found, theirs, atol=1e-8)
     expected = mean_affine_invariant(real_embedding(matrices), weights)
     assert_allclose(real_embedding(found), expected, atol=1e-8)
+
+
+def test_vectors_of_hermitian_matrices_are_isometric(make_hermitian):
+    a = make_hermitian() - 2 * np.eye(4)
+    vectors = upper_triangles(a)
+    assert vectors.shape == (6, 16) and vectors.dtype == float
+    products = np.einsum("kij,lji->kl", a, a)  # tr(A B)
+    assert_allclose(vectors @ vectors.T, products.real, atol=1e-12)
+    assert_allclose(hermitian_from_upper_triangles(vectors), a, atol=1e-14)
 
 
 def test_errors_name_the_matrix(make_hermitian):

@@ -153,6 +153,41 @@ def test_bad_argument_is_named(kinds, change, message, make_arguments):
             assert str(info.value).startswith(parameters[position] + message)
 
 
+# The arguments that must be positive definite, of all functions.
+DEFINITE = ARGUMENTS | {
+    "exp_map_fisher_rao": ("mean", "spd", "mean", "symmetric"),
+    "log_map_fisher_rao": ("mean", "spd", "mean", "spd"),
+    "mean_affine_invariant": ("spd",),
+}
+
+
+def test_singular_matrices_that_rounding_makes_definite(rng, make_arguments):
+    """Average-referenced signals in units far apart, whatever the order of channels."""
+    signals = rng.normal(size=(40, 3, 200)) * np.array([[1], [1e-2], [1e2]])
+    signals = signals - signals.mean(axis=1, keepdims=True)
+    units = np.array([1, 1e-6, 1e3])
+    singular = units[:, None] * (signals @ signals.mT / 200) * units
+    accepted = []
+    for matrix in singular:
+        for order in ([0, 1, 2], [2, 0, 1]):
+            try:
+                np.linalg.cholesky(matrix[order][:, order])
+            except np.linalg.LinAlgError:
+                continue
+            accepted.append(matrix[order][:, order])
+    assert len(accepted) > 20  # by NumPy
+    for name, kinds in DEFINITE.items():
+        for position in np.flatnonzero(np.array(kinds) == "spd"):
+            arguments = make_arguments(kinds, lead=())
+            for matrix in accepted[::4]:
+                one = matrix[None] if name == "mean_affine_invariant" else matrix
+                arguments[position] = one
+                with pytest.raises(ValueError, match="is not positive definite"):
+                    getattr(geometry, name)(*arguments)
+    regular = singular + 1e-3 * np.eye(3) * np.diagonal(singular, 0, 1, 2)[:, None]
+    assert np.isfinite(geometry.distance_affine_invariant(regular, regular[0])).all()
+
+
 @pytest.mark.parametrize(
     "array", [np.eye(3) * 1j, np.eye(3, dtype=object), np.full((3, 3), "a"), None]
 )

@@ -7,7 +7,8 @@ from pyriemann.classification import MDM
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom import GLRSQ, PLRSQ
+from skgeom import GLRSQ, PLRSQ, TransferDiscriminantAnalysis
+from skgeom.baselines import mdrm, tslda
 
 EXHAUSTIVE = [pytest.mark.exhaustive]
 MODELS = [
@@ -60,6 +61,29 @@ def test_a_common_reference_and_a_small_ridge(make_signals, metric, estimator, r
     means = MDM().fit(X[train], y[train]).score(X[~train], y[~train])
     model = clone(estimator).set_params(metric=metric).fit(X[train], y[train])
     assert model.score(X[~train], y[~train]) >= means - 0.02
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "estimator",
+    [PLRSQ(), PLRSQ(metric="logdet"), TransferDiscriminantAnalysis(), mdrm(), tslda()],
+    ids=["tangent", "logdet", "transfer", "mdrm", "tslda"],
+)
+def test_single_singular_trials(make_signals, estimator, dtype):
+    """Rounding makes half of them definite, but each is refused, as in a batch."""
+    X, y = make_signals(per_class=30, size=6)
+    model = clone(estimator).fit(X, y)
+    centering = np.eye(6) - 1 / 6
+    singular = (centering @ X @ centering).astype(dtype)
+    for trial in singular[::3]:
+        with pytest.raises(ValueError, match=r"X\[0\] is not positive definite"):
+            model.predict(trial[None])
+    with pytest.raises(ValueError, match=r"X\[0\] is not positive definite"):
+        model.predict(singular)
+    # The remedy of the message.
+    means = np.trace(singular, axis1=1, axis2=2)[:, None, None] / 6
+    remedied = singular + dtype(1e-3) * means.astype(dtype) * np.eye(6, dtype=dtype)
+    assert model.predict(remedied).shape == (90,)
 
 
 def test_a_search_that_stays_where_it_began_says_so(spd, monkeypatch):

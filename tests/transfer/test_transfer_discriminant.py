@@ -229,9 +229,17 @@ def test_refused_data_leave_it_as_it_was(moved):
     assert model.recentering_ is recentering
     assert_array_equal(model.means_, means)
     same = np.stack([np.eye(4)] * 2 + [2 * np.eye(4)] * 2)
-    singular = pytest.raises(ValueError, match="within the classes is singular")
+    singular = pytest.raises(ValueError, match=r"are equal, .* Pass several different")
     with pytest.warns(match="fewer than two folds can be held out"), singular:
         TransferDiscriminantAnalysis().fit(same, [0, 0, 1, 1])
+    same = X[[0] * 5 + [1] * 7]  # equal up to the rounding of means
+    for shrinkage in (0.5, 1):
+        with pytest.raises(ValueError, match=r"are equal, .* Pass several different"):
+            TransferDiscriminantAnalysis(shrinkage=shrinkage).fit(
+                same, [0] * 5 + [1] * 7
+            )
+    with pytest.raises(ValueError, match=r"singular with shrinkage=0\. Increase"):
+        TransferDiscriminantAnalysis(shrinkage=0).fit(X[:8], [0, 1] * 4)
 
 
 @pytest.mark.exhaustive
@@ -280,14 +288,9 @@ def test_shrinkage_does_not_depend_on_the_names_of_domains(moved, capsys):
     assert f"shrinkage {model.shrinkage_:g} and temp" in capsys.readouterr().out
     renamed = clone(model).fit(X, y, (domain * 3) % 5)
     assert renamed.shrinkage_ == model.shrinkage_
-    for candidate, scores in model.shrinkage_scores_.items():
-        assert_array_equal(
-            np.sort(renamed.shrinkage_scores_[candidate]), np.sort(scores)
-        )
-    # The largest candidate of the best mean score.
-    means = {c: a.mean().round(6) for c, a in model.shrinkage_scores_.items()}
-    best = max(means.values())
-    assert model.shrinkage_ == max(c for c, mean in means.items() if mean == best)
+    selections = model.selection_, renamed.selection_
+    assert_allclose(*(each.scores for each in selections), rtol=1e-6)
+    assert model.shrinkage_ == model.selection_.selected["shrinkage"]
     model.adapt(X[domain == 4])
     assert f"adapted: {model.adaptation_}" in capsys.readouterr().out
 
@@ -304,8 +307,9 @@ def test_selection_calibrates_probabilities():
     new_domain = np.full(len(new), 3)
     calibrated, raw = (m.decision_function(new, new_domain) for m in (model, given))
     # Differences, because log-probabilities contain a term that all classes share.
-    gaps = np.diff(raw) / model.temperature_
-    assert_allclose(np.diff(calibrated), gaps, rtol=1e-6, atol=1e-9)
+    log_priors = np.log(model.priors_)
+    gaps = np.diff(raw - log_priors) / model.temperature_
+    assert_allclose(np.diff(calibrated - log_priors), gaps, rtol=1e-6, atol=1e-9)
     proba = (m.predict_proba(new, new_domain) for m in (model, given))
     calibrated, raw = (log_loss(true, p) for p in proba)
     assert calibrated < np.log(3) < raw
