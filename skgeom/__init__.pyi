@@ -205,8 +205,9 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     decision_means_: NDArray[Any]
     prior_weight_: float
     temperature_: float
+    label_noise_: float
     regularization_: float
-    selection_results_: dict[Any, Any] | None
+    selection_: Selection | None
     lambda_: float
     gamma_: float | None
     solver_: str

@@ -12,10 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skgeom._held_out import (
     MOST_SAMPLES,
     distinct_rows,
-    fit_temperature,
     folds_of_distinct,
     held_out_folds,
-    standard_error,
 )
 from skgeom._regularized_gaussians import (
     closed_form_ridge,
@@ -24,6 +22,7 @@ from skgeom._regularized_gaussians import (
     target_variances,
     without_rounding,
 )
+from skgeom._selection import fit_temperature, standard_error
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.array_api import check_library, check_not_dask
 from skgeom.utils.estimator import (

@@ -1,9 +1,7 @@
-"""Folds of held-out samples, training statistics, and selection rules."""
+"""Folds of held-out samples, and training statistics."""
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.sparse import csr_array, issparse
-from scipy.special import softmax
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
@@ -20,7 +18,6 @@ from skgeom.utils.validation import (
     ROWS_PER_BLOCK,
     checked_samples,
     require_memory,
-    warn_user,
     weighted_samples,
 )
 
@@ -41,12 +38,6 @@ _KEYS = 64
 # 38 % of the classes without samples would keep some weight
 # (benchmarks/bench_constants.py).
 _ROUNDING = 1e-9
-# Least number of expected errors among the held-out samples: new samples can be
-# misclassified even if no held-out sample is. With 0.5, the log-loss of 30 samples of
-# wine and of moons is nearly twice as large (benchmarks/bench_constants.py).
-_LEAST_ERRORS = 2.0
-# Fraction of held-out errors that is negligible.
-PRECISION = 0.01
 
 
 class HeldOut:
@@ -447,168 +438,3 @@ def _some_of_block(X, y, sample_weight):
 def _smallest(keys, X, y, weights):
     rows, weights = _select_rows(keys, y, weights)
     return keys[rows], X[rows], y[rows], weights
-
-
-def class_shares(labels, weights, power=0):
-    """Weights of samples in a mean over classes; they sum to one.
-
-    The weight of a class is the sum of the weights of its samples to the power
-    ``power``, so all classes have equal weights by default.
-    """
-    totals = np.bincount(labels, weights)
-    factors = np.where(totals > 0, totals, 1) ** (power - 1)
-    shares = weights * factors[labels]
-    return shares / max(shares.sum(), np.finfo(float).tiny)
-
-
-def within_standard_error(scores, weights, n_errors=1, groups=None, negligible=0):
-    """The first candidate whose loss is within ``n_errors`` standard errors.
-
-    The best candidate has the largest mean score. The loss of a candidate is the mean,
-    over the samples, of the score of the best candidate minus the score of the
-    candidate. Means are rounded to six decimal places, so the result does not depend on
-    rounding errors.
-
-    Parameters
-    ----------
-    scores : sequence of ndarray of shape (n_samples,)
-        For each candidate, in the order of preference, the scores of the held-out
-        samples. A score may be -inf.
-    weights : ndarray of shape (n_samples,)
-        Weights of the samples, which sum to one.
-    n_errors : float, default=1
-        Number of standard errors.
-    groups : ndarray of shape (n_samples,), default=None
-        As for :func:`standard_error`.
-    negligible : float, default=0
-        A loss of up to this number is also allowed.
-
-    Returns
-    -------
-    int
-        Index of the candidate; 0 if no candidate has a finite mean score.
-    """
-    means = [round(float(weights @ score), 6) for score in scores]
-    best = scores[int(np.argmax(means))]
-    for number in np.flatnonzero(np.isfinite(means)):
-        losses = best - scores[number]
-        loss, error = float(weights @ losses), standard_error(losses, weights, groups)
-        if round(loss, 6) <= round(max(n_errors * error, negligible), 6):
-            return int(number)
-    return 0
-
-
-def standard_error(values, weights, groups=None):
-    """The standard error of the weighted mean of values.
-
-    If groups are given, only values of different groups are independent.
-    """
-    parts = weights * (values - weights @ values)
-    if groups is not None:
-        parts = np.bincount(groups, parts)
-    return float(np.linalg.norm(parts))
-
-
-def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
-    """Warn if predictions of held-out samples are not significantly better than chance.
-
-    The accuracy with equal weights of the classes has to exceed one over the number of
-    classes by more than two standard errors. ``scores`` contains the scores of the
-    classes, of shape (n_samples, n_classes). Only samples of different groups are
-    independent. ``remedy`` names further remedies. Returns whether there was a warning.
-    """
-    shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
-    correct = scores.argmax(axis=1) == codes
-    accuracy = shares @ correct
-    error = standard_error(correct, shares, groups)
-    is_at_chance = accuracy - 2 * error <= chance
-    if is_at_chance:
-        warn_user(
-            "The predictions of held-out samples are not significantly better than "
-            f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
-            f"{error:.3f}), compared with {chance:.3f} for random guesses. Scale, "
-            "transform (for example with QuantileTransformer) or select features, use "
-            f"more samples{remedy}, or use a different classifier.",
-            UserWarning,
-        )
-    return is_at_chance
-
-
-def warn_of_end(
-    name,
-    candidates,
-    selected,
-    remedy="Scale the features, for example with StandardScaler",
-):
-    """Warn that the first or the last of the ascending candidates is selected."""
-    end, reason = "smallest", ""
-    if selected:
-        end, reason = "largest", ", or the features may not separate the classes"
-    warn_user(
-        f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
-        f"{len(candidates)} candidates, so a better value may be outside of their "
-        f"range{reason}. {remedy}, or compare values of {name} with GridSearchCV.",
-        UserWarning,
-    )
-
-
-def least_error_rate(n_samples, n_classes):
-    """The smallest expected error rate of calibrated probabilities.
-
-    It corresponds to ``_LEAST_ERRORS`` errors in the held-out samples, but is at most
-    half of the error rate of random guesses.
-    """
-    return min(_LEAST_ERRORS / n_samples, (1 - 1 / n_classes) / 2)
-
-
-def fit_temperature(scores, codes, weights):
-    r"""Estimate the temperature of the scores of held-out samples.
-
-    The temperature T minimizes the weighted log-loss of ``softmax(scores / T)``. T is
-    larger than this minimizer if the expected number of errors, according to the
-    probabilities, would be smaller than ``_LEAST_ERRORS`` and than half of the expected
-    number of errors of guesses.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-        The scores of the classes.
-    codes, weights : ndarray of shape (n_samples,)
-        Encoded labels and weights.
-
-    Returns
-    -------
-    float
-        The temperature; 1 if all scores of each sample are equal.
-    """
-    scores = scores - scores.mean(axis=1, keepdims=True)
-    weights = weights / weights.sum()
-    scale = weights @ np.abs(scores).mean(axis=1)
-    if not scale > 0:
-        return 1.0
-    scores = scores / scale
-    own = scores[np.arange(len(codes)), codes]
-    least = least_error_rate(*scores.shape)
-
-    def slope(log_inverse):
-        p = softmax(np.exp(log_inverse) * scores, axis=1)
-        return weights @ ((p * scores).sum(axis=1) - own)
-
-    def missing_errors(log_inverse):
-        p = softmax(np.exp(log_inverse) * scores, axis=1)
-        return least - weights @ (1 - p.max(axis=1))
-
-    # Both functions increase with the inverse temperature. For scores of magnitude one,
-    # the logarithm of the inverse temperature is within these limits.
-    limit = -np.log(np.finfo(np.float64).eps) / 3
-    log_inverse = _root(slope, -limit, limit)
-    if missing_errors(log_inverse) > 0:
-        log_inverse = _root(missing_errors, -limit, log_inverse)
-    return float(scale / np.exp(log_inverse))
-
-
-def _root(function, low, high):
-    """Root of an increasing function, or the end of the range nearest to the root."""
-    if function(low) >= 0:
-        return low
-    return high if function(high) <= 0 else brentq(function, low, high)

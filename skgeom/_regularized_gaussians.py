@@ -20,12 +20,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from skgeom._held_out import (
-    in_distinct_samples,
-    training_statistics,
+from skgeom._held_out import in_distinct_samples, training_statistics
+from skgeom._selection import (
+    calibrated_temperature,
+    choose,
+    tempered_scores,
     warn_if_at_chance,
 )
-from skgeom._selection import calibrated_temperature, choose, tempered_scores
 from skgeom.utils.linalg import semidefinite_root
 
 # A relative variance below this constant times the number of features is a rounding

@@ -15,13 +15,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom._held_out import (
+from skgeom._selection import (
     PRECISION,
+    calibrated_temperature,
+    choose,
     class_shares,
+    tempered_scores,
     warn_if_at_chance,
     warn_of_end,
 )
-from skgeom._selection import calibrated_temperature, choose, tempered_scores
 from skgeom.geometry import expm, logm, mean_affine_invariant, whiten
 from skgeom.geometry._spd import (
     from_upper_triangles,

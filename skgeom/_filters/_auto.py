@@ -20,13 +20,15 @@ from skgeom._filters._optimization import (
 )
 from skgeom._held_out import (
     MOST_SAMPLES,
-    class_shares,
     distinct_rows,
     folds_of_distinct,
     in_distinct_samples,
     remaining_weights,
-    standard_error,
     training_statistics,
+)
+from skgeom._selection import (
+    class_shares,
+    standard_error,
     warn_if_at_chance,
     warn_of_end,
     within_standard_error,

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skgeom._held_out import PRECISION, merge_equal, warn_if_at_chance, warn_of_end
+from skgeom._held_out import merge_equal
 from skgeom._kernel._held_out_errors import (
     calibrate,
     held_out_components,
@@ -47,7 +47,14 @@ from skgeom._kernel._training_data import (
     TrainingData,
     gamma_scale,
 )
-from skgeom._selection import choose, label_noise, tempered_scores
+from skgeom._selection import (
+    PRECISION,
+    choose,
+    label_noise,
+    tempered_scores,
+    warn_if_at_chance,
+    warn_of_end,
+)
 from skgeom.utils._dask import empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
 from skgeom.utils.array_api import (

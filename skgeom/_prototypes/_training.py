@@ -22,16 +22,15 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from skgeom._held_out import (
+from skgeom._held_out import distinct_rows, folds_of_distinct
+from skgeom._prototypes._losses import class_log_densities, log_sum, nearest_scores
+from skgeom._prototypes._metrics import Metric
+from skgeom._selection import (
     class_shares,
-    distinct_rows,
     fit_temperature,
-    folds_of_distinct,
     warn_if_at_chance,
     within_standard_error,
 )
-from skgeom._prototypes._losses import class_log_densities, log_sum, nearest_scores
-from skgeom._prototypes._metrics import Metric
 from skgeom.optim._manifolds import Euclidean, Product, Sphere
 from skgeom.optim._minimize import StartError, minimize
 from skgeom.utils.array_api import (
