@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn import get_config
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
@@ -190,7 +190,7 @@ def calibrated_support_vectors(estimator):
 
 
 def kernel_discriminant(estimator):
-    """Logits that are linear in the components of KernelDiscriminantAnalysis."""
+    """Log-probabilities of KernelDiscriminantAnalysis, whose scores are linear."""
     if estimator.X_fit_ is None:
         return None
     means, priors = to_numpy(estimator.decision_means_), to_numpy(estimator.priors_)
@@ -198,7 +198,7 @@ def kernel_discriminant(estimator):
     constants -= np.square(means).sum(axis=1) / 2
     intercept = constants - to_numpy(estimator.offset_) @ means.T
     center = estimator.kernel_center_
-    return _kernel_expansion(
+    model = _kernel_expansion(
         estimator,
         _dense(estimator.X_fit_),
         to_numpy(estimator.dual_coef_) @ means.T / estimator.temperature_,
@@ -206,6 +206,39 @@ def kernel_discriminant(estimator):
         estimator.gamma_ or 1 / estimator.n_features_in_,
         0.0 if center is None else to_numpy(center),
     )
+    noise = estimator.label_noise_
+    return _with_label_noise(model, noise, priors) if model and noise else model
+
+
+def _with_label_noise(model, noise, priors):
+    r"""Log-probabilities of a model if labels are random with a probability.
+
+    The derivative of :math:`\log q_k` with the noisy probability q is :math:`r_k (e_k -
+    p)` for the logits, where :math:`r_k = (1 - \epsilon) p_k / q_k`. The second
+    derivative is :math:`r_k (1 - r_k) (e_k - p) (e_k - p)^\top - r_k \sum_j p_j
+    (e_j - p) (e_j - p)^\top`.
+    """
+
+    def expand(X):
+        logits, vjp, weighted_hessian = model.expand(X)
+        proba = softmax(logits, axis=1)
+        noisy = (1 - noise) * proba + noise * priors
+        kept = (1 - noise) * proba / noisy
+
+        def of_logits(V):
+            V = V * kept[:, None]
+            return V - V.sum(axis=2, keepdims=True) * proba[:, None]
+
+        def noisy_hessian(G):
+            total = (G * kept).sum(axis=1, keepdims=True)
+            weights = G * kept * (1 - kept) - total * proba
+            rows = vjp(np.eye(len(priors)) - proba[:, None])
+            products = np.tensordot(weights[..., None] * rows, rows, ([0, 1], [0, 1]))
+            return products + weighted_hessian(of_logits(G[:, None])[:, 0])
+
+        return Expansion(np.log(noisy), lambda V: vjp(of_logits(V)), noisy_hessian)
+
+    return replace(model, expand=expand)
 
 
 def _dense(array):

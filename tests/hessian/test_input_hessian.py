@@ -227,7 +227,9 @@ def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
                 K = (1 + model.gamma_ * samples @ self.X_fit_.mT) ** 2
             Z = K @ self.dual_coef_ - self.offset_
             distances = ((Z[:, None] - self.decision_means_) ** 2).sum(dim=2)
-            return (log_priors - distances / 2) / model.temperature_
+            proba = torch.softmax((log_priors - distances / 2) / model.temperature_, 1)
+            noise = model.label_noise_
+            return torch.log((1 - noise) * proba + noise * torch.tensor(model.priors_))
 
     H = input_hessian(model, X, y, curvature=curvature)
     expected = input_hessian(Module(), X, y, curvature=curvature)
