@@ -182,6 +182,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     means_: NDArray[Any]
     covariances_: NDArray[Any]
     prior_samples_: float
+    selection_: Selection | None
     interval_temperature_: float
     shrinkage_: NDArray[Any]
     grid_: NDArray[Any]
