@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 from scipy.special import log_softmax, logsumexp
 
 from skgeom._filters._optimization import (
+    Coordinates,
     discriminant_directions,
     principal_coordinates,
     rotation_metric,
@@ -193,7 +194,7 @@ def folds_of_samples(
         Covariance that is added to the class covariances.
     """
     X, y, weights, groups, points = samples
-    X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
+    X = X.toarray() if issparse(X) else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)
     rows, weights, groups = distinct_rows(X, labels, weights, groups)
     y, labels, points = y[rows], labels[rows], take(points, rows)
@@ -209,46 +210,45 @@ def folds_of_samples(
     within, total = map(to_numpy, statistics.pooled_covariances())
     coordinates = _coordinates(total, n_components, whiten)
 
-    def basis_without(rows):
-        """A basis that does not depend on some samples."""
-        if coordinates.complete:
-            return coordinates.basis
+    def remaining(rows):
+        """Statistics of the samples that are not held out."""
         if estimator is not None:
             kept = np.delete(np.arange(len(y)), rows)
-            training = ClassStatistics.from_data(
-                to_numpy(take(points, kept)), y[kept], estimator
-            )
-        else:
-            held_out = take(points, rows)
-            held_out = held_out.toarray() if issparse(held_out) else held_out
-            training = training_statistics(
-                statistics, held_out, y[rows], weights[rows], distinct=True
-            )
-        classes = objective_of(training, 0.0).classes
-        return with_class_directions(
-            coordinates.basis, classes, training.counts, n_components
-        )
+            X = to_numpy(take(points, kept))
+            return ClassStatistics.from_data(X, y[kept], estimator)
+        X = take(points, rows)
+        X = X.toarray() if issparse(X) else X
+        return training_statistics(statistics, X, y[rows], weights[rows], distinct=True)
 
-    folds, basis = [], None
-    if (2 * remaining_weights(statistics, labels, weights) > statistics.counts).all():
-        # One basis for all folds saves time if most samples are not held out.
-        basis = basis_without(np.arange(len(y)))
+    def basis_of(training):
+        if coordinates.complete:
+            return coordinates.basis
+        classes, basis = objective_of(training, 0.0).classes, coordinates.basis
+        return with_class_directions(basis, classes, training.counts, n_components)
+
+    # If most samples are not held out in any fold, the folds have a common basis.
+    rest = remaining_weights(statistics, labels, weights)
+    if estimator is None and (2 * rest > statistics.counts).all():
+        basis = basis_of(remaining(np.arange(len(y))))
+        statistics, points = statistics.project(basis.T), project(points, basis)
+        noise = _noise_of_features(noise, basis)
+        axes = np.eye(basis.shape[1])
+        coordinates = Coordinates(axes, axes, complete=True)
+    folds = []
     for number in np.unique(numbers[numbers >= 0]):
         out = np.flatnonzero(numbers == number)
-        own = basis_without(out) if basis is None else basis
-        features = project(take(points, out), own)
-        if estimator is not None:
-            kept = np.flatnonzero(numbers != number)
-            training = ClassStatistics.from_data(
-                to_numpy(take(points, kept)), y[kept], estimator
-            ).project(own.T)
-        else:
-            training = statistics.project(own.T).__sklearn_array_api_convert__(to_numpy)
-            training = training_statistics(
-                training, features, y[out], weights[out], distinct=True
+        training = remaining(out)
+        basis = basis_of(training)
+        folds.append(
+            Fold(
+                training.project(basis.T).__sklearn_array_api_convert__(to_numpy),
+                project(take(points, out), basis),
+                labels[out],
+                shares[out],
+                groups[out],
+                _noise_of_features(noise, basis),
             )
-        parts = features, labels[out], shares[out], groups[out]
-        folds.append(Fold(training, *parts, _noise_of_features(noise, own)))
+        )
     if not any(map(_varies, folds)):
         return [], statistics.counts, []
     return folds, statistics.counts, regularizations(folds, within)
@@ -285,7 +285,8 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
     within, covariance = map(to_numpy, total.pooled_covariances())
     basis = _coordinates(covariance, n_components, whiten).basis
     # The draws do not depend on the order of the folds.
-    parts = sorted(parts, key=partial(_size_and_variance, total=covariance.trace()))
+    scale = covariance.trace() or 1.0
+    parts = sorted(parts, key=partial(_size_and_variance, total=scale))
     rng = np.random.default_rng(0)
     features, labels, weights = [], [], []
     most = max(MOST_SAMPLES // sum(len(part.classes) for part in parts), 1)
@@ -303,15 +304,13 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
         features.append(np.concatenate(draws))
         labels.append(np.searchsorted(total.classes, own.classes).repeat(sizes))
         weights.append((own.counts / sizes).repeat(sizes))
-    ends = np.cumsum([len(part) for part in labels])[:-1]
     shares = class_shares(*map(np.concatenate, (labels, weights)), power=_POWER)
-    groups = np.split(np.arange(len(shares)), ends)
-    shares = np.split(shares, ends)
-    folds = []
-    for number, part in enumerate(zip(features, labels, shares, groups, strict=True)):
-        remaining = [other for k, other in enumerate(parts) if k != number]
-        training = sum(remaining).project(basis.T)
-        folds.append(Fold(training, *part, _noise_of_features(noise, basis)))
+    numbers = np.repeat(np.arange(len(parts)), list(map(len, labels)))
+    folds, noise = [], _noise_of_features(noise, basis)
+    for k in range(len(parts)):
+        training = sum(parts[:k] + parts[k + 1 :]).project(basis.T)
+        rows = np.flatnonzero(numbers == k)
+        folds.append(Fold(training, features[k], labels[k], shares[rows], rows, noise))
     return folds, total.counts, regularizations(folds, within)
 
 
@@ -397,7 +396,11 @@ class _Grid:
         The log posteriors of correctly classified samples are nearly equal. A sum of
         differences below one, a likelihood ratio of at most e, is no evidence.
         """
+        if not np.isfinite(self.mean(place)):
+            return False
         gains, shares = self.scores[place] - scores, self.shares
+        if not np.isfinite(shares @ gains):
+            return True
         error = n_errors * standard_error(gains, shares, self.groups)
         return shares @ gains > max(error, shares @ shares)
 
@@ -587,7 +590,7 @@ def _coordinates(total, n_components, whiten):
     """The coordinates in which filters are optimized."""
     if whiten:
         return whitening_coordinates(total)
-    return principal_coordinates(total, np.inf, n_components)
+    return principal_coordinates(total, n_components)
 
 
 def _root(covariance):

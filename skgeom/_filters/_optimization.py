@@ -45,17 +45,10 @@ INITIALIZATIONS = {
     "random": (),
 }
 
-# Least number of principal axes of a coarse subspace, and number for each filter; with
-# fewer features, filters are optimized in the space of all features. The subspace has
-# up to _MORE_TIMES as many axes, but at most the fraction _LARGEST_SHARE of all axes,
-# if the variance along the axes exceeds _ABOVE_NOISE times sigma^2. Selected with the
-# statistics of MNIST: without additional axes, the fit with sigma^2 = 0.01 takes twice
-# the time, and the objective is 1 % smaller (benchmarks/bench_sqfa.py,
-# benchmarks/bench_constants.py).
+# Least number of principal axes of a coarse subspace, and number for each filter. With
+# fewer than twice as many features, filters are optimized in the space of all features.
 FEW_FEATURES = 100
 _AXES_PER_FILTER = 10
-_MORE_TIMES, _LARGEST_SHARE = 4, 0.4
-_ABOVE_NOISE = 6.0
 
 # With more classes, an initialization is expensive because of the number of pairs
 # (benchmarks/bench_many_classes.py).
@@ -499,12 +492,9 @@ def _start_of_group(
     else:
         coordinates = principal_coordinates(
             group.total,
-            regularization,
             group.spanned.shape[1] + size,
             # Given filters may lie outside of a coarse subspace.
             allow_coarse=isinstance(init, str),
-            # Some distances weight small variances as much as large variances.
-            down_to_noise=objective.affine_invariant,
         )
         structured = isinstance(group.total, StructuredCovariances)
         if not coordinates.complete and not structured:
@@ -687,43 +677,26 @@ class Coordinates:
     complete: bool
 
 
-def principal_coordinates(
-    total, regularization, n_components, allow_coarse=True, down_to_noise=False
-):
+def principal_coordinates(total, n_components, allow_coarse=True):
     """Leading principal axes as coordinates.
 
     The number of axes is ``_AXES_PER_FILTER`` for each component, and at least
-    ``FEW_FEATURES``. With many features and ``down_to_noise``, it is larger if the
-    variance along more axes exceeds a multiple of sigma^2. If the data vary along few
-    more axes, or if ``allow_coarse`` is False, the basis contains all axes along which
-    the data vary, so that the coordinates are complete.
+    ``FEW_FEATURES``. If the data vary along at most twice as many axes, or if
+    ``allow_coarse`` is False, the basis contains all axes along which the data vary, so
+    that the coordinates are complete.
     """
     n_features = len(total)
     least = max(FEW_FEATURES, _AXES_PER_FILTER * n_components)
-    if allow_coarse and isinstance(total, StructuredCovariances):
-        variances, axes = _leading_axes(total.__matmul__, n_features, least + 10)
-        varies = np.count_nonzero(variances > _precision(n_features, variances))
-        size = max(varies, n_components) if varies < least else least
-        basis = np.ascontiguousarray(axes[:, :size])
-        return Coordinates(basis, basis, complete=varies < least)
-    # The selection of sigma^2, before which it is infinite, uses all axes.
-    if allow_coarse and regularization < np.inf and n_features > 2 * least:
-        variances, axes = _leading_axes(total.__matmul__, n_features, least + 10)
-        size = least
-        if down_to_noise and variances[least - 1] > _ABOVE_NOISE * regularization:
-            most = min(_MORE_TIMES * least, int(_LARGEST_SHARE * n_features))
-            variances, axes = _leading_axes(total.__matmul__, n_features, most + 10)
-            risen = variances[:most] > _ABOVE_NOISE * regularization
-            size = max(least, np.count_nonzero(risen))
-        if variances[-1] > _precision(n_features, variances):
-            basis = np.ascontiguousarray(axes[:, :size])
-            return Coordinates(basis, basis, complete=False)
-    variances, axes = np.linalg.eigh(total)
-    variances, axes = variances[::-1], axes[:, ::-1]
+    structured = isinstance(total, StructuredCovariances)
+    if allow_coarse and (structured or n_features > 2 * least):
+        variances, axes = _leading_axes(total.__matmul__, n_features, 2 * least + 10)
+    else:
+        variances, axes = np.linalg.eigh(total)
+        variances, axes = variances[::-1], axes[:, ::-1]
     varies = np.count_nonzero(variances > _precision(n_features, variances))
-    rank = max(varies, n_components)
-    complete = not allow_coarse or rank <= 2 * least
-    basis = np.ascontiguousarray(axes[:, : rank if complete else least])
+    complete = not allow_coarse or varies <= 2 * least
+    size = max(varies, n_components) if complete else least
+    basis = np.ascontiguousarray(axes[:, :size])
     return Coordinates(basis, basis, complete)
 
 
