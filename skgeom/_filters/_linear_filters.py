@@ -468,7 +468,8 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             "init": init,
             "n_init": self._n_restarts(),
             "group_size": self.group_size,
-            "classes": objective.classes,
+            # The scores were computed with these directions in the subspaces.
+            "classes": objective.classes if selection.held_out else None,
             "counts": counts,
             "refit_dependent": selection.rule != "given",
             "random_state": self.random_state,

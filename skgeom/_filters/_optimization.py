@@ -128,8 +128,9 @@ def optimize_filters(
         The objective of filters.
     within, total : ndarray of shape (n, n)
         Covariances of the data.
-    classes : skgeom.objectives.ClassMoments
-        The moments of the classes.
+    classes : skgeom.objectives.ClassMoments or None
+        The moments of the classes, whose directions of small variance are part of a
+        coarse subspace. With None, the subspace contains principal axes only.
     counts : ndarray of shape (n_classes,)
         The numbers of samples of the classes.
     n_components, constraint, group_size, random_state
@@ -497,7 +498,7 @@ def _start_of_group(
             allow_coarse=isinstance(init, str),
         )
         structured = isinstance(group.total, StructuredCovariances)
-        if not coordinates.complete and not structured:
+        if classes is not None and not coordinates.complete and not structured:
             if group.complement is not None:
                 classes = classes.project(group.complement)
             basis = with_class_directions(coordinates.basis, classes, counts, size)
