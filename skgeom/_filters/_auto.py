@@ -535,7 +535,7 @@ def _held_out(fold, objective_of, candidate, start, n_components, constraint):
         objective = objective.subset(subsets[0])
     if start is None:
         iterations, classes = _FIRST_ITERATIONS, objective.classes
-        start, _ = discriminant_directions(classes, sigma2, n_components)
+        start = discriminant_directions(classes, sigma2, n_components)
     pooled = statistics.pooled_covariances()
     metric = rotation_metric(objective, constraint, *pooled, sigma2)
     options = {"max_iter": iterations, "tol": _TOL}

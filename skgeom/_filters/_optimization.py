@@ -715,28 +715,27 @@ def with_class_directions(basis, classes, counts, n_components):
     n_features, n_classes = len(basis), len(counts)
     variance = sum(on_cpu(matrix).trace() for matrix in classes.covariances) / n_classes
     noise = variance / (2 * counts.mean()) * min(n_features / counts.sum(), 1) ** 2
+    # The eigenvalues of the covariances of fewer samples than features are random.
+    kinds = (False, True) if counts.mean() > n_features else (False,)
     found = [
-        np.hstack(discriminant_directions(classes, ridge * noise, n_components))
+        discriminant_directions(classes, ridge * noise, n_components, quadratic)
         for ridge in _RIDGES
+        for quadratic in kinds
     ]
     return np.linalg.qr(np.hstack([basis, *found]))[0]
 
 
-def discriminant_directions(classes, sigma2, n_components):
+def discriminant_directions(classes, sigma2, n_components, quadratic=True):
     r"""Directions in which classes differ, in columns of norm one.
 
     W is the mean class covariance. In coordinates in which :math:`W + \sigma^2 I` is
     the identity, the mean and the covariance of class k differ from their averages over
     the classes by :math:`m_k` and :math:`D_k`.
 
-    Returns
-    -------
-    quadratic : ndarray of shape (n, n_components)
-        Leading eigenvectors of the sum of :math:`m_k m_k^\top + \tfrac12 D_k^2`, the
-        second-order expansion of squared class distances.
-    linear : ndarray of shape (n, p)
-        Leading eigenvectors of the sum of :math:`m_k m_k^\top`, the linear
-        discriminants.
+    If ``quadratic``, the directions are the leading eigenvectors of the sum of
+    :math:`m_k m_k^\top + \tfrac12 D_k^2`, the second-order expansion of squared class
+    distances. Otherwise, they are the linear discriminants, the leading eigenvectors of
+    the sum of :math:`m_k m_k^\top`, which may be fewer than ``n_components``.
     """
     means, covariances = classes.means, on_cpu(classes.covariances)
     within, n_features = covariances.mean(axis=0), means.shape[1]
@@ -753,11 +752,13 @@ def discriminant_directions(classes, sigma2, n_components):
         squares -= within @ differences.sum(axis=0)
         return offsets.T @ (offsets @ vectors) + whitener.T @ squares / 2
 
-    _, quadratic = _leading_axes(scatter, n_features, n_components + 10, n_iter=1)
-    linear, sizes, _ = np.linalg.svd(offsets.T, full_matrices=False)
-    linear = linear[:, sizes > 1e-10 * sizes[0]]
-    found = [whitener @ axes[:, :n_components] for axes in (quadratic, linear)]
-    return [directions / np.linalg.norm(directions, axis=0) for directions in found]
+    if quadratic:
+        _, axes = _leading_axes(scatter, n_features, n_components + 10, n_iter=1)
+    else:
+        axes, sizes, _ = np.linalg.svd(offsets.T, full_matrices=False)
+        axes = axes[:, sizes > 1e-10 * sizes[0]]
+    found = whitener @ axes[:, :n_components]
+    return found / np.linalg.norm(found, axis=0)
 
 
 def whitening_coordinates(total):
