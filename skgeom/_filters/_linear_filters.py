@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
+    SHRINKAGES,
     Selection,
     SelectionSamples,
     check_regularization,
@@ -383,6 +384,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         return folds_of_samples(
             data.statistics,
             data.for_selection,
+            self._distance_objective,
             self._n_filters,
             whiten=self._sigma2 == 0,
             estimator=self._class_estimator,
@@ -395,7 +397,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Select the shrinkage and sigma^2, on held-out samples if there are folds.
 
         ``counts`` are the sizes of the classes that determine their intensities, and
-        ``candidates`` those of sigma^2 for ``regularization="auto"``.
+        ``candidates`` those of sigma^2.
         """
         sigma2 = self._sigma2
         shrinks = may_shrink and self.covariance_estimator == "auto"
@@ -408,7 +410,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                 folds,
                 counts,
                 self._distance_objective,
-                shrinks,
+                SHRINKAGES if shrinks else (None,),
                 candidates if sigma2 == "auto" else (sigma2,),
                 self._n_filters,
                 self.constraint,
@@ -456,7 +458,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             return 1
         return {"auto": 8 if self._is_small else 3, "random": 10}.get(self.init, 1)
 
-    def _optimization(self, selection, span_only, space):
+    def _optimization(self, selection, span_only, space, objective, counts):
         """Parameters of ``optimize_filters``, from the parameters of the estimator."""
         init = self._checked_init()
         if not isinstance(init, str):
@@ -469,6 +471,9 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             "init": init,
             "n_init": self._n_restarts(),
             "group_size": self.group_size,
+            # The scores were computed with these directions in the subspaces.
+            "classes": objective.classes if selection.held_out else None,
+            "counts": counts,
             "refit_dependent": selection.rule != "given",
             "random_state": self.random_state,
             "optimizer": self.optimizer,

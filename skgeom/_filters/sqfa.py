@@ -503,7 +503,9 @@ class SQFA(BaseFilters):
         span_only = objective.affine_invariant and is_negligible(sigma2, within)
         if span_only:
             check_regular(statistics, classes.covariances, total, self._n_filters)
-        optimization = self._optimization(selection, span_only, space)
+        optimization = self._optimization(
+            selection, span_only, space, objective, statistics.counts
+        )
         if start is not None and self._continues_from(start):
             n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
             optimization |= {"warm_start": start, "n_init": n_init}
