@@ -35,8 +35,8 @@ from skgeom._held_out import (
     training_statistics,
     warn_if_at_chance,
     warn_of_end,
-    within_standard_error,
 )
+from skgeom._selection import Selection, choose, selection_of
 from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim._manifolds import filter_manifold
 from skgeom.optim._minimize import StartError, minimize
@@ -64,19 +64,20 @@ _POWER = 0.5
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Selected shrinkage and sigma^2, the selection rule and all scores.
+class Choice:
+    """Shrinkage and sigma^2, and the rule that determined them.
 
-    ``shrinkage`` is None if it was not selected on held-out samples, and ``scores`` is
-    None without held-out samples. ``intensities`` are the shrinkage intensities of the
-    classes. ``held_out`` are the log posteriors of the classes for the held-out samples
-    with the selected values, and the labels, weights and groups of these samples.
+    ``shrinkage`` is None if it was not selected on held-out samples, and ``selection``
+    is None without held-out samples. ``intensities`` are the shrinkage intensities of
+    the classes. ``held_out`` are the log posteriors of the classes for the held-out
+    samples with the selected values, and the labels, weights and groups of these
+    samples.
     """
 
     shrinkage: float | None
     regularization: float
     rule: str
-    scores: dict | None = None
+    selection: Selection | None = None
     intensities: np.ndarray | None = None
     held_out: tuple | None = None
 
@@ -346,26 +347,27 @@ def select(
 
     Returns
     -------
-    Selection
+    Choice
     """
     grid = _Grid(folds, objective_of, shrinkages, regularizations)
     grid.options = {"n_components": n_components, "constraint": constraint}
     for grid.calibrated in (False, True):
         best = grid.climb()
+        selection = grid.selection(best)
         if grid.above_chance(best):
-            best = grid.most_regularized()
             break
+    best = grid.ordered()[selection.index]
     shrinkage, sigma2 = grid.candidate(best)
     intensities = None
     if shrinkage is not None:
         n_dimensions = folds[0].held_out.shape[1]
         intensities = class_intensities(shrinkage, counts, n_dimensions)
     current_progress().end_stage()
-    return Selection(
+    return Choice(
         shrinkage,
         sigma2,
         "held-out log posterior",
-        grid.results(),
+        selection,
         intensities,
         (grid.posteriors[best], grid.labels, grid.shares, grid.groups),
     )
@@ -461,21 +463,21 @@ class _Grid:
         message = message.format(self.mean(best), *self.candidate(best))
         current_progress().step("selection", message, name="candidate")
 
-    def most_regularized(self):
-        """The candidate of largest sigma^2, then shrinkage, near the best score."""
-        places = sorted(self.scores, key=lambda place: place[::-1])
-        scores = [self.scores[place] for place in places]
-        options = {"groups": self.groups, "negligible": self.shares @ self.shares}
-        return places[within_standard_error(scores, self.shares, **options)]
+    def ordered(self):
+        """The candidates in descending order of sigma^2, then of the shrinkage."""
+        return sorted(self.scores, key=lambda place: place[::-1])
 
-    def results(self):
-        """All candidates and their scores."""
-        tried = np.array(list(map(self.candidate, self.scores)), dtype=float)
-        return {
-            "shrinkage": tried[:, 0],  # None becomes NaN
-            "regularization": tried[:, 1],
-            "mean_log_posterior": np.array(list(map(self.mean, self.scores))),
-        }
+    def selection(self, best):
+        """The selected candidate; the best one if it is at chance."""
+        places = self.ordered()
+        tried = np.array(list(map(self.candidate, places)), dtype=float)
+        names = "shrinkage", "regularization"  # no shrinkage, None, becomes NaN
+        candidates = dict(zip(names, tried.T, strict=True))
+        scores = np.array([self.scores[place] for place in places])
+        if self.above_chance(best):
+            return choose(candidates, scores, self.shares, self.groups)
+        index = places.index(best)
+        return selection_of(candidates, scores, self.shares, self.groups, index)
 
 
 def warn_if_not_separated(selection):
@@ -498,10 +500,11 @@ def warn_if_not_separated(selection):
         return
     remedy = ", increase n_components, decrease regularization"
     if not warn_if_at_chance(*selection.held_out, remedy):
-        values, first = np.unique(selection.scores["regularization"], return_index=True)
+        found = selection.selection
+        tried = found.candidates["regularization"]
+        values, first = np.unique(tried, return_index=True)
         if len(values) > 1 and selection.regularization == values[-1]:
-            of_next = selection.scores["mean_log_posterior"][first[-2]]
-            if of_next < -np.log(selection.held_out[0].shape[1]):
+            if found.scores[first[-2]] < -np.log(selection.held_out[0].shape[1]):
                 warn_of_end("regularization", values, -1)
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
     SHRINKAGES,
-    Selection,
+    Choice,
     SelectionSamples,
     check_regularization,
     folds_of_samples,
@@ -404,7 +404,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if sigma2 != "auto":
             check_regularization(sigma2, statistics)
         if not shrinks and sigma2 != "auto":
-            return Selection(None, float(sigma2), "given")
+            return Choice(None, float(sigma2), "given")
         if folds:
             return select(
                 folds,
@@ -425,7 +425,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             estimated = statistics.shrunk(intensities) if shrinks else statistics
             pooled = map(on_cpu, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
-        return Selection(None, float(sigma2), rule, intensities=intensities)
+        return Choice(None, float(sigma2), rule, intensities=intensities)
 
     def _store_selection(self, selection, array_like):
         self.shrinkage_ = selection.shrinkage
@@ -433,8 +433,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if selection.intensities is not None:
             self.class_shrinkages_ = like(selection.intensities, array_like)
         self.regularization_ = selection.regularization
-        self.selection_rule_ = selection.rule
-        self.selection_scores_ = selection.scores
+        self.selection_ = selection.selection
         current_progress().print(
             f"shrinkage {selection.shrinkage} and regularization "
             f"{selection.regularization:.6g} ({selection.rule})"

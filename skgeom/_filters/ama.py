@@ -110,8 +110,7 @@ class AMAGauss(BaseFilters):
     {regularization_}
     {shrinkage_}
     {class_shrinkages_}
-    {selection_rule_}
-    {selection_scores_}
+    {selection_}
     {restart_objectives_}
     {classes_}
     {n_iter_}

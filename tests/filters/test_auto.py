@@ -159,11 +159,13 @@ def test_features_without_structure_are_a_warning(sizes, n_features, rng):
 
 def test_fitted_attributes(iris):
     sqfa = SQFA(2, random_state=0).fit(*iris)
-    assert sqfa.selection_rule_ == "held-out log posterior"
-    scores = sqfa.selection_scores_
-    assert len(scores["mean_log_posterior"]) >= 5
-    candidates = zip(scores["shrinkage"], scores["regularization"], strict=True)
-    assert list(candidates).count((sqfa.shrinkage_, sqfa.regularization_)) == 1
+    selection = sqfa.selection_
+    assert len(selection.scores) >= 5
+    selected = {"shrinkage": sqfa.shrinkage_, "regularization": sqfa.regularization_}
+    assert selection.selected == selected
+    best, index = np.argmax(selection.scores), selection.index
+    loss = selection.scores[best] - selection.scores[index]
+    assert index <= best and loss <= max(selection.standard_errors[index], 1 / 100)
     assert len(sqfa.restart_objectives_) == 8
     assert sqfa.restart_objectives_.max() <= sqfa.objective_ * (1 + 1e-9)
 
@@ -171,15 +173,15 @@ def test_fitted_attributes(iris):
 def test_given_values(iris):
     X, y = iris
     given = SQFA(2, regularization=0.1, covariance_estimator=None).fit(X, y)
-    assert (given.selection_rule_, given.regularization_) == ("given", 0.1)
-    assert given.shrinkage_ is None and given.selection_scores_ is None
+    assert given.regularization_ == 0.1
+    assert given.shrinkage_ is given.selection_ is None
     shrunk = SQFA(2, regularization=0.1, random_state=0).fit(X, y)
     assert shrunk.regularization_ == 0.1
-    tried = shrunk.selection_scores_["shrinkage"]
+    tried = shrunk.selection_.candidates["shrinkage"]
     assert set(tried) == {0, 0.3, 0.6}
     plain = SQFA(2, covariance_estimator=None, random_state=0).fit(X, y)
     assert plain.shrinkage_ is None
-    assert len(set(plain.selection_scores_["regularization"])) > 3
+    assert len(set(plain.selection_.candidates["regularization"])) > 3
 
 
 @pytest.mark.parametrize("number", first_ones([1, 20], 1))
@@ -227,7 +229,7 @@ def test_without_regularization_linear_maps_change_nothing(rng, monkeypatch):
     model = SQFA(3, regularization=0, random_state=0)
     plain, mapped = clone(model).fit(X, y), clone(model).fit(X @ linear, y)
     assert plain.shrinkage_ == mapped.shrinkage_
-    scores = [m.selection_scores_["mean_log_posterior"] for m in (mapped, plain)]
+    scores = [m.selection_.scores for m in (mapped, plain)]
     assert_allclose(*scores, rtol=1e-5)
     # Of the filters with the same span, those with uncorrelated outputs are chosen.
     _, total = plain.statistics_.pooled_covariances()
@@ -252,7 +254,7 @@ def test_a_sample_with_nearly_all_of_the_weight(rng):
     X, y, weights = rng.normal(size=(90, 5)), np.arange(90) % 3, np.ones(90)
     weights[0] = 1e12
     sqfa = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
-    assert np.isfinite(sqfa.selection_scores_["mean_log_posterior"]).all()
+    assert np.isfinite(sqfa.selection_.scores).all()
 
 
 # Statistics alone
@@ -266,7 +268,7 @@ def test_statistics_have_the_sampling_noise(kind, rng):
     within, _ = statistics.pooled_covariances()
     expected = np.trace(within) / (2 * statistics.counts.mean())
     assert estimator.regularization_ == pytest.approx(expected, rel=1e-12)
-    assert estimator.selection_rule_ == "sampling noise"
+    assert estimator.selection_ is None
 
 
 def test_summaries_of_folds(rng):
@@ -275,8 +277,8 @@ def test_summaries_of_folds(rng):
     parts = [ClassStatistics.from_data(X[k::5], y[k::5]) for k in range(5)]
     sqfa = SQFA(2, random_state=0).fit_statistics(parts)
     expected = SQFA(2, random_state=0).fit(X, y)
-    both = sqfa.selection_scores_, expected.selection_scores_
-    assert_allclose(*(scores["mean_log_posterior"].max() for scores in both), atol=0.1)
+    both = sqfa.selection_.scores, expected.selection_.scores
+    assert_allclose(*(scores.max() for scores in both), atol=0.1)
     assert sqfa.objective_ == pytest.approx(expected.objective_, rel=0.05)
     small = ClassStatistics.from_data(X[:3], [0, 1, 2], sample_weight=[0.1] * 3)
     parts += small, small.of_classes([])
@@ -315,7 +317,7 @@ def test_equal_samples_of_each_class_have_the_total_noise(offset, rng):
     sqfa = SQFA(2, random_state=0).fit(X, y)
     expected = np.trace(np.cov(means.T, bias=True)) / 10
     assert sqfa.regularization_ == pytest.approx(expected, rel=1e-6)
-    assert sqfa.selection_rule_ == "closed form" and 0 < sqfa.class_shrinkages_.min()
+    assert sqfa.selection_ is None and 0 < sqfa.class_shrinkages_.min()
 
 
 def test_data_without_variance():
