@@ -482,7 +482,7 @@ def warn_if_not_separated(selection):
     """Warn if filters do not separate held-out samples, or at the largest sigma^2 only.
 
     The second warning is raised if the largest candidate was selected and the next one
-    has a lower mean log posterior than equal probabilities.
+    has no higher mean log posterior than equal probabilities.
     """
     if selection.held_out is None:
         return
@@ -501,7 +501,8 @@ def warn_if_not_separated(selection):
         values, first = np.unique(selection.scores["regularization"], return_index=True)
         if len(values) > 1 and selection.regularization == values[-1]:
             of_next = selection.scores["mean_log_posterior"][first[-2]]
-            if of_next < -np.log(selection.held_out[0].shape[1]):
+            # Calibrated log posteriors are at least those of equal probabilities.
+            if round(of_next, 3) <= round(-np.log(selection.held_out[0].shape[1]), 3):
                 warn_of_end("regularization", values, -1)
 
 
