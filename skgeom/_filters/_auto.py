@@ -484,7 +484,7 @@ def warn_if_not_separated(selection):
     """Warn if filters do not separate held-out samples, or at the largest sigma^2 only.
 
     The second warning is raised if the largest candidate was selected and the next one
-    has a lower mean log posterior than equal probabilities.
+    has no higher mean log posterior than equal probabilities.
     """
     if selection.held_out is None:
         return
@@ -504,7 +504,9 @@ def warn_if_not_separated(selection):
         tried = found.candidates["regularization"]
         values, first = np.unique(tried, return_index=True)
         if len(values) > 1 and selection.regularization == values[-1]:
-            if found.scores[first[-2]] < -np.log(selection.held_out[0].shape[1]):
+            # Calibrated log posteriors are at least those of equal probabilities.
+            chance = -np.log(selection.held_out[0].shape[1])
+            if round(found.scores[first[-2]], 3) <= round(chance, 3):
                 warn_of_end("regularization", values, -1)
 
 

@@ -78,13 +78,19 @@ def test_many_irrelevant_features(sigma2, n, n_features, deviation, least, rng):
     assert accuracy(sqfa, X[:n], y[:n], X[n:], y[n:]) > least
 
 
-def test_too_few_samples_for_many_irrelevant_features_are_a_warning(rng):
-    """The accuracy is 40 %, and nearly 100 % with scaled features."""
-    X, y = rng.normal(size=(200, 150)), np.arange(200) % 4
+def few_samples_of_many_irrelevant_features(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(1200, 150)), np.arange(1200) % 4
     X[:, 4:] *= 5
-    X[np.arange(200), y] += 4
+    X[np.arange(1200), y] += 4
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+def test_few_samples_of_many_irrelevant_features():
+    parts = few_samples_of_many_irrelevant_features(2025)
+    assert accuracy(SQFA(3, random_state=0), *parts) > 0.5  # chance is .25
     with pytest.warns(UserWarning, match="regularization, .*, is the largest of"):
-        SQFA(3).fit(X, y)
+        SQFA(3).fit(*few_samples_of_many_irrelevant_features(0)[:2])
 
 
 @pytest.mark.filterwarnings("ignore:The predictions of held-out")
@@ -339,6 +345,7 @@ def small_variances(n, p, differ, seed):
     return X @ np.linalg.qr(np.random.default_rng(99).normal(size=(p, p)))[0], y
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 @pytest.mark.parametrize(
     "differ, n, p",
     [
