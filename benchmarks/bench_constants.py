@@ -280,8 +280,6 @@ CASES = [
     (AUTO + "_NEXT_ITERATIONS", [1, 5, 20], filters_of_digits),
     ("_filters._optimization.DEPENDENT", [0.0, 1e-3, 1e-2], independent_filters),
     ("_filters._optimization._AXES_PER_FILTER", [5, 10, 20], filters_of_mnist),
-    ("_filters._optimization._MORE_TIMES", [1, 4, 7], filters_of_mnist),
-    ("_filters._optimization._LARGEST_SHARE", [0.2, 0.4, 0.8], filters_of_mnist),
     ("_held_out.MOST_SAMPLES", [1000, 10_000, 60_000], gaussian_of_mnist),
     ("_held_out._KEYS", [8, 64, 784], folds_of_mnist),
     ("_held_out._ROUNDING", [0, 1e-9, 1e-3], classes_without_samples),

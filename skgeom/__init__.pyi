@@ -36,8 +36,7 @@ class AMAGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     regularization_: float
     shrinkage_: float | None
     class_shrinkages_: NDArray[Any] | None
-    selection_rule_: str
-    selection_scores_: Any
+    selection_: Selection | None
     restart_objectives_: NDArray[Any]
     classes_: NDArray[Any]
     n_iter_: int
@@ -182,6 +181,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     means_: NDArray[Any]
     covariances_: NDArray[Any]
     prior_samples_: float
+    selection_: Selection | None
     interval_temperature_: float
     shrinkage_: NDArray[Any]
     grid_: NDArray[Any]
@@ -336,8 +336,7 @@ class SQFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     regularization_: float
     shrinkage_: float | None
     class_shrinkages_: NDArray[Any] | None
-    selection_rule_: str
-    selection_scores_: Any
+    selection_: Selection | None
     restart_objectives_: NDArray[Any]
     classes_: NDArray[Any]
     n_iter_: int
@@ -362,8 +361,7 @@ class SecondMomentSQFA(SQFA):
     regularization_: float
     shrinkage_: float | None
     class_shrinkages_: NDArray[Any] | None
-    selection_rule_: str
-    selection_scores_: Any
+    selection_: Selection | None
     restart_objectives_: NDArray[Any]
     classes_: NDArray[Any]
     n_iter_: int

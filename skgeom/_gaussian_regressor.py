@@ -22,7 +22,7 @@ from skgeom._regularized_gaussians import (
     target_variances,
     without_rounding,
 )
-from skgeom._selection import fit_temperature, standard_error
+from skgeom._selection import fit_temperature, selection_of, standard_error
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.array_api import check_library, check_not_dask
 from skgeom.utils.estimator import (
@@ -96,6 +96,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         up to rounding. Predictions do not depend on constant features.
     prior_samples_ : float
         The given or selected value of ``prior_samples``.
+    selection_ : Selection or None
+        The candidates of ``n_levels`` and ``prior_samples`` with their mean log
+        posteriors; None if ``prior_samples`` is a number. Unlike other estimators, the
+        regressor selects the best score, and fewer levels only if they decrease the
+        squared error.
     interval_temperature_ : float
         Temperature of :meth:`predict_interval`, which divides the log-likelihoods of
         the targets: the temperature of at least 1 that minimizes the log-loss of
@@ -212,6 +217,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         X, n_features = X[:, varies], X.shape[1]
         n_levels = _N_LEVELS[0] if self.n_levels == "auto" else self.n_levels
         self.prior_samples_, self.interval_temperature_ = self.prior_samples, 1.0
+        self.selection_ = None
         if self.prior_samples == "auto":
             warn_if_outlier(*given)
             model, folds = self._select(X, y, weights, groups)
@@ -256,7 +262,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def _select(self, X, y, weights, groups):
-        """A model with the selected parameters, and the folds of the samples."""
+        """A model with the selected parameters, and the folds; sets ``selection_``."""
         numbers = _N_LEVELS if self.n_levels == "auto" else [self.n_levels]
         labels = {number: _levels(X, y, weights, number) for number in numbers}
         if groups is None:
@@ -285,11 +291,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         # The best score is used without a tolerance of one standard error, which would
         # reduce the explained variance by a tenth with 100 to 300 samples. The scores
         # are rounded, so that the selection does not depend on rounding errors.
-        scores = np.round(scores @ weights / len(y), 6)
-        scores = scores.reshape(-1, len(_PRIOR_SAMPLES))  # by number of levels
-        candidates = scores.argmax(axis=1) + scores.shape[1] * np.arange(len(scores))
-        # The posterior of skewed targets prefers too few levels.
         shares, squares = weights / len(y) * (folds >= 0), np.square(y - predicted)
+        means_of_models = np.round(scores @ shares, 6).reshape(-1, len(_PRIOR_SAMPLES))
+        candidates = means_of_models.argmax(axis=1)  # by number of levels
+        candidates += len(_PRIOR_SAMPLES) * np.arange(len(candidates))
+        # The posterior of skewed targets prefers too few levels.
         best, is_better = candidates[0], []
         for fewer_levels in candidates[1:]:
             gains = squares[best] - squares[fewer_levels]
@@ -306,6 +312,10 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
                 "or use a different regressor.",
                 UserWarning,
             )
+        names = "n_levels", "prior_samples"
+        values = {n: [getattr(m, n) for m in models[::-1]] for n in names}
+        index = len(models) - 1 - best
+        self.selection_ = selection_of(values, scores[::-1], shares, groups, index)
         return models[best], folds
 
     def _nearest(self, y):

@@ -120,14 +120,19 @@ def choose(candidates, scores, weights, groups=None, alternatives=None):
             k = next(k for k in own if means[best] - means[k] <= error(best, k))
             if index is None or means[k] - means[index] > 2 * error(k, index):
                 index = k
-    errors = np.full(len(means), np.nan)
-    if index is not None:
-        best = np.nanargmax(means)
-        for k in np.flatnonzero(has_score):
-            errors[k] = standard_error(scores[best] - scores[k], weights, groups)
+    return selection_of(candidates, scores, weights, groups, index or 0)
+
+
+def selection_of(candidates, scores, weights, groups, index):
+    """The :class:`Selection` of a given candidate; parameters as for :func:`choose`."""
+    means = np.round(scores @ weights, 6)
+    has_score, errors = np.isfinite(means), np.full(len(means), np.nan)
+    for k in np.flatnonzero(has_score):
+        losses = scores[np.nanargmax(means)] - scores[k]
+        errors[k] = standard_error(losses, weights, groups)
     candidates = {name: np.asarray(values) for name, values in candidates.items()}
     means = np.where(has_score, means, np.nan)
-    return Selection(candidates, means, errors, int(index or 0))
+    return Selection(candidates, means, errors, int(index))
 
 
 def label_noise(n_samples):

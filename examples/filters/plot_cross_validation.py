@@ -4,7 +4,7 @@ Automatic shrinkage and regularization of SQFA
 
 By default, :class:`~skgeom.SQFA` and :class:`~skgeom.AMAGauss` select the shrinkage of
 the class covariances and the regularization by the mean log posterior of held-out
-samples. ``selection_scores_`` contains the scores of all candidates.
+samples. ``selection_`` contains the scores of all candidates.
 """
 
 # sphinx_gallery_thumbnail_number = 100
@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 
 from skgeom import SQFA, AMAGauss, GaussianClassifier
+from skgeom.plotting import SelectionDisplay
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(
@@ -28,26 +29,19 @@ X_train, X_test, y_train, y_test = train_test_split(
 # Held-out scores of the candidates
 # ---------------------------------
 #
-# ``fit`` first selects the regularization with a shrinkage of 0.6, and then the
-# shrinkage with the selected regularization. In both steps, ``fit`` selects the largest
-# candidate whose score is within one standard error of the best score.
+# ``fit`` tries pairs of both parameters, and selects the largest regularization, and
+# then the largest shrinkage, whose score is within one standard error of the best
+# score. In the figure, the other parameter has its selected value, and a circle marks
+# the selected pair.
 
 models = {"SQFA": SQFA(6, random_state=0), "AMA-Gauss": AMAGauss(6, random_state=0)}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", sharey=True)
-for (name, model), color in zip(models.items(), ["C0", "C1"], strict=True):
-    scores = model.fit(X_train, y_train).selection_scores_
-    values, posteriors = scores["regularization"], scores["mean_log_posterior"]
-    shrinkages = scores["shrinkage"]
-    for axis, x, chosen, shown in (
-        (axes[0], values, model.regularization_, shrinkages == shrinkages[0]),
-        (axes[1], shrinkages, model.shrinkage_, values == model.regularization_),
-    ):
-        order = np.argsort(x[shown])
-        axis.plot(x[shown][order], posteriors[shown][order], "o-", c=color, label=name)
-        axis.axvline(chosen, color=color, linestyle="--")
-axes[0].set(xscale="log", xlabel="regularization", ylabel="held-out log posterior")
-axes[1].set(xlabel="shrinkage", xticks=np.unique(shrinkages))
-axes[0].legend(title="dashed: selected")
+for label, model in models.items():
+    model.fit(X_train, y_train)
+    for axis, name in zip(axes, ["regularization", "shrinkage"], strict=True):
+        SelectionDisplay.from_estimator(model, name, ax=axis, label=label)
+axes[1].set(xticks=[0, 0.3, 0.6], ylabel="")
+axes[0].legend()
 # sphinx_gallery_alt = "Held-out scores against regularization and shrinkage"
 plt.show()
 

@@ -1,22 +1,27 @@
 """Automatic shrinkage and regularization of the class covariances.
 
 The score of a candidate, a pair of shrinkage and sigma^2, is the mean log posterior of
-held-out samples. The most regularized candidate whose score is within one standard
-error, or a negligible difference, of the best score is selected. First sigma^2 is
-selected at a medium shrinkage, then the shrinkage. Each of the two selections ends when
-the score of a candidate is below the best score so far by more.
+held-out samples. Paths of candidates start from the best one, along either axis, and
+end when a candidate is worse by more than one standard error. The most regularized
+candidate whose score is within one standard error, or a negligible difference, of the
+best score is selected.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.sparse import issparse
+from scipy.special import log_softmax, logsumexp
 
 from skgeom._filters._optimization import (
+    Coordinates,
+    discriminant_directions,
     principal_coordinates,
     rotation_metric,
     whitening_coordinates,
+    with_class_directions,
 )
 from skgeom._held_out import (
     MOST_SAMPLES,
@@ -27,11 +32,14 @@ from skgeom._held_out import (
     training_statistics,
 )
 from skgeom._selection import (
+    Selection,
+    choose,
     class_shares,
+    fit_temperature,
+    selection_of,
     standard_error,
     warn_if_at_chance,
     warn_of_end,
-    within_standard_error,
 )
 from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim._manifolds import filter_manifold
@@ -42,10 +50,9 @@ from skgeom.utils.linalg import FeatureSpace, project
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import warn_if_unscaled, warn_user
 
-# Candidates of the shrinkage, in addition to a small one (see _shrinkages). Compared
-# with finer grids in benchmarks/bench_constants.py.
-_SHRINKAGES = (0.6, 0.3)
-# Ratio of successive values of sigma^2 (benchmarks/bench_constants.py).
+# Candidates of the shrinkage, and ratio of successive values of sigma^2
+# (benchmarks/bench_constants.py).
+SHRINKAGES = (0.6, 0.3, 0.0)
 _STEP = 4.0
 # The filters of a fold are optimized with a large tolerance and few iterations, from
 # the filters of the previous candidate. The accuracy on digits is the same with ten
@@ -61,19 +68,20 @@ _POWER = 0.5
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Selected shrinkage and sigma^2, the selection rule and all scores.
+class Choice:
+    """Shrinkage and sigma^2, and the rule that determined them.
 
-    ``shrinkage`` is None if it was not selected on held-out samples, and ``scores`` is
-    None without held-out samples. ``intensities`` are the shrinkage intensities of the
-    classes. ``held_out`` are the log posteriors of the classes for the held-out samples
-    with the selected values, and the labels, weights and groups of these samples.
+    ``shrinkage`` is None if it was not selected on held-out samples, and ``selection``
+    is None without held-out samples. ``intensities`` are the shrinkage intensities of
+    the classes. ``held_out`` are the log posteriors of the classes for the held-out
+    samples with the selected values, and the labels, weights and groups of these
+    samples.
     """
 
     shrinkage: float | None
     regularization: float
     rule: str
-    scores: dict | None = None
+    selection: Selection | None = None
     intensities: np.ndarray | None = None
     held_out: tuple | None = None
 
@@ -119,16 +127,16 @@ def class_intensities(shrinkage, counts, n_dimensions=0):
        q = \frac{\rho}{1 - \rho} (\bar n - 1)
 
     with :math:`q_k = q`, so a class with the mean number :math:`\bar n` of samples has
-    the intensity :math:`\rho`. The covariance of a class with at most as many samples
-    as ``n_dimensions`` is singular. Its :math:`q_k` is at least that of the smallest of
-    ``_SHRINKAGES``, or filters along which the class hardly varies by chance would be
-    preferred. A class with one sample has the covariance W.
+    the intensity :math:`\rho`. If :math:`\bar n` exceeds ``n_dimensions``, but a class
+    has fewer samples, its covariance is singular, and hardly matters for the selection
+    of :math:`\rho`. Its :math:`q_k` is then at least that of :math:`\rho = 0.3`, or
+    filters along which the class hardly varies by chance would be preferred. A class
+    with one sample has the covariance W.
     """
     degrees = np.maximum(counts - 1.0, 0)
-    prior, least = (
-        rho / (1 - rho) * degrees.mean() for rho in (shrinkage, _SHRINKAGES[-1])
-    )
-    prior = np.where(degrees < n_dimensions, max(prior, least), prior)
+    prior, least = (rho / (1 - rho) * degrees.mean() for rho in (shrinkage, 0.3))
+    is_rare = (degrees < n_dimensions) & (n_dimensions <= degrees.mean())
+    prior = np.where(is_rare, max(prior, least), prior)
     total = prior + degrees
     return np.where(total > 0, prior / np.where(total > 0, total, 1), 1.0)
 
@@ -164,10 +172,12 @@ class Fold:
     noise: np.ndarray | None
 
 
-def folds_of_samples(statistics, samples, n_components, whiten, estimator, noise):
-    """The folds of some samples, the class sizes, and the candidates of sigma^2.
+def folds_of_samples(
+    statistics, samples, objective_of, n_components, whiten, estimator, noise
+):
+    """The folds of some samples, the class sizes, and the largest sigma^2.
 
-    Folds that hold out nearly the whole weight of a class are omitted. Both lists are
+    Folds that hold out nearly the whole weight of a class are omitted. The list is
     empty if the remaining samples do not vary within their classes in any fold. The
     sizes are numbers of distinct samples, unless there is an estimator.
 
@@ -177,6 +187,8 @@ def folds_of_samples(statistics, samples, n_components, whiten, estimator, noise
         Statistics of all data.
     samples : SelectionSamples
         All or some of the samples.
+    objective_of : callable
+        As for :func:`select`.
     n_components : int
         Number of filters.
     whiten : bool
@@ -187,7 +199,7 @@ def folds_of_samples(statistics, samples, n_components, whiten, estimator, noise
         Covariance that is added to the class covariances.
     """
     X, y, weights, groups, points = samples
-    X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
+    X = X.toarray() if issparse(X) else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)
     rows, weights, groups = distinct_rows(X, labels, weights, groups)
     y, labels, points = y[rows], labels[rows], take(points, rows)
@@ -201,35 +213,50 @@ def folds_of_samples(statistics, samples, n_components, whiten, estimator, noise
     weights_of_folds = np.where(numbers >= 0, weights, 0)
     shares = class_shares(labels, weights_of_folds, power=_POWER)
     within, total = map(to_numpy, statistics.pooled_covariances())
-    coordinates = _coordinates(within, total, n_components, whiten)
+    coordinates = _coordinates(total, n_components, whiten)
+
+    def remaining(rows):
+        """Statistics of the samples that are not held out."""
+        if estimator is not None:
+            kept = np.delete(np.arange(len(y)), rows)
+            X = to_numpy(take(points, kept))
+            return ClassStatistics.from_data(X, y[kept], estimator)
+        X = take(points, rows)
+        X = X.toarray() if issparse(X) else X
+        return training_statistics(statistics, X, y[rows], weights[rows], distinct=True)
+
+    def basis_of(training):
+        if coordinates.complete:
+            return coordinates.basis
+        classes, basis = objective_of(training, 0.0).classes, coordinates.basis
+        return with_class_directions(basis, classes, training.counts, n_components)
+
+    # If most samples are not held out in any fold, the folds have a common basis.
+    rest = remaining_weights(statistics, labels, weights)
+    if estimator is None and (2 * rest > statistics.counts).all():
+        basis = basis_of(remaining(np.arange(len(y))))
+        statistics, points = statistics.project(basis.T), project(points, basis)
+        noise = _noise_of_features(noise, basis)
+        axes = np.eye(basis.shape[1])
+        coordinates = Coordinates(axes, axes, complete=True)
     folds = []
     for number in np.unique(numbers[numbers >= 0]):
-        out, basis = numbers == number, coordinates.basis
-        if estimator is not None:
-            kept = to_numpy(take(points, np.flatnonzero(~out)))
-            training = ClassStatistics.from_data(kept, y[~out], estimator)
-            training = training.project(basis.T)
-        else:
-            if not coordinates.complete:
-                directions = _training_discriminants(
-                    statistics, within, points, labels, weights * out, n_components
-                )
-                basis, _ = np.linalg.qr(np.hstack([basis, directions]))
-            training = statistics.project(basis.T)
-            training = training.__sklearn_array_api_convert__(to_numpy)
-        features = project(points, basis)
-        if estimator is None:
-            training = training_statistics(
-                training, features[out], y[out], weights[out], distinct=True
+        out = np.flatnonzero(numbers == number)
+        training = remaining(out)
+        basis = basis_of(training)
+        folds.append(
+            Fold(
+                training.project(basis.T).__sklearn_array_api_convert__(to_numpy),
+                project(take(points, out), basis),
+                labels[out],
+                shares[out],
+                groups[out],
+                _noise_of_features(noise, basis),
             )
-        parts = features[out], labels[out], shares[out], groups[out]
-        folds.append(Fold(training, *parts, _noise_of_features(noise, basis)))
+        )
     if not any(map(_varies, folds)):
         return [], statistics.counts, []
-    # The basis of the last fold contains its discriminants. The variance along them can
-    # be far below the variance along the leading principal axes.
-    counts = statistics.counts
-    return folds, counts, _regularizations(basis, within, counts)
+    return folds, statistics.counts, regularizations(folds, within)
 
 
 def _noise_of_features(noise, basis):
@@ -260,13 +287,16 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
             f"Class {total.classes[np.argmin(occurrences)]} has samples in one fold "
             "only. Each class needs samples in at least two folds."
         )
-    within, total_covariance = map(to_numpy, total.pooled_covariances())
-    basis = _coordinates(within, total_covariance, n_components, whiten).basis
+    within, covariance = map(to_numpy, total.pooled_covariances())
+    basis = _coordinates(covariance, n_components, whiten).basis
+    # The draws do not depend on the order of the folds.
+    scale = covariance.trace() or 1.0
+    parts = sorted(parts, key=partial(_size_and_variance, total=scale))
+    rng = np.random.default_rng(0)
     features, labels, weights = [], [], []
     most = max(MOST_SAMPLES // sum(len(part.classes) for part in parts), 1)
     for part in parts:
-        # Independent of the order of the folds.
-        own, rng = part.project(basis.T), np.random.default_rng(0)
+        own = part.project(basis.T)
         sizes = np.clip(own.counts, 1, most).astype(int)
         # The covariances of the samples themselves, with divisor n.
         scales = np.sqrt(np.maximum(1 - 1 / np.maximum(own.counts, 1), 0))
@@ -279,22 +309,30 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
         features.append(np.concatenate(draws))
         labels.append(np.searchsorted(total.classes, own.classes).repeat(sizes))
         weights.append((own.counts / sizes).repeat(sizes))
-    ends = np.cumsum([len(part) for part in labels])[:-1]
     shares = class_shares(*map(np.concatenate, (labels, weights)), power=_POWER)
-    groups = np.split(np.arange(len(shares)), ends)
-    shares = np.split(shares, ends)
-    folds = []
-    for number, part in enumerate(zip(features, labels, shares, groups, strict=True)):
-        remaining = [other for k, other in enumerate(parts) if k != number]
-        training = sum(remaining).project(basis.T)
-        folds.append(Fold(training, *part, _noise_of_features(noise, basis)))
-    return folds, total.counts, _regularizations(basis, within, total.counts)
+    numbers = np.repeat(np.arange(len(parts)), list(map(len, labels)))
+    folds, noise = [], _noise_of_features(noise, basis)
+    for k in range(len(parts)):
+        training = sum(parts[:k] + parts[k + 1 :]).project(basis.T)
+        rows = np.flatnonzero(numbers == k)
+        folds.append(Fold(training, features[k], labels[k], shares[rows], rows, noise))
+    return folds, total.counts, regularizations(folds, within)
+
+
+def _size_and_variance(part, total):
+    """A key that sorts statistics independently of their units and of rounding."""
+    variance = to_numpy(part.pooled_covariances()[1]).trace()
+    return part.counts.sum(), round(float(variance / total), 9)
 
 
 def select(
-    folds, counts, objective_of, shrinks, regularizations, n_components, constraint
+    folds, counts, objective_of, shrinkages, regularizations, n_components, constraint
 ):
     """Select the shrinkage and sigma^2.
+
+    If the held-out samples are not classified better than by chance with any candidate,
+    the log posteriors may be overconfident. The scores are then computed again, with a
+    temperature for each candidate.
 
     Parameters
     ----------
@@ -304,8 +342,8 @@ def select(
     objective_of : callable
         Maps the statistics of a fold and sigma^2 to an objective with ``classes``, see
         :class:`skgeom.objectives.Objective`.
-    shrinks : bool
-        Whether to select a shrinkage. Otherwise, covariances are not shrunk.
+    shrinkages : sequence of float or None
+        Candidates of the shrinkage in descending order; None is no shrinkage.
     regularizations : sequence of float
         Candidates of sigma^2 in descending order.
     n_components, constraint : int, str
@@ -313,73 +351,144 @@ def select(
 
     Returns
     -------
-    Selection
+    Choice
     """
-    shrinkages = _shrinkages(folds) if shrinks else [None]
-    labels = np.concatenate([fold.labels for fold in folds])
-    shares = np.concatenate([fold.shares for fold in folds])
-    groups = np.concatenate([fold.groups for fold in folds])
-    of_classes, posteriors, scores, filters = {}, {}, {}, {}
-
-    def follow(path, best, starts=None):
-        """Score candidates until a score is below the best one by a standard error.
-
-        The first optimization starts from ``starts``, if given, and each later one from
-        the filters of the previous candidate.
-        """
-        found = [None] * len(folds)
-        for candidate in path:
-            of_folds, filters[candidate] = [], []
-            for fold, start in zip(folds, starts or found, strict=True):
-                of_fold, own = _held_out(
-                    fold, objective_of, candidate, n_components, constraint, start
-                )
-                of_folds.append(of_fold)
-                filters[candidate].append(own)
-            found = filters[candidate]
-            of_classes[candidate] = of_all = np.concatenate(of_folds)
-            posteriors[candidate] = of_all[np.arange(len(labels)), labels]
-            scores[candidate] = score = shares @ posteriors[candidate]
-            highest = max(scores, key=scores.get)
-            message = "highest score {:.6f} with shrinkage {} and regularization {:.4g}"
-            message = message.format(scores[highest], *highest)
-            current_progress().step("selection", message, name="candidate")
-            if np.isfinite([scores[best], score]).all():
-                losses = posteriors[best] - posteriors[candidate]
-                error = standard_error(losses, shares, groups)
-                if shares @ losses > max(error, _negligible(shares)):
-                    return
-            best = max(best, candidate, key=scores.get)
-
-    middle = (len(shrinkages) - 1) // 2
-    path = [(shrinkages[middle], float(sigma2)) for sigma2 in regularizations]
-    follow(reversed(path), path[-1])
-    chosen = _most_regularized(path, posteriors, shares, groups)
-    path = [(shrinkage, chosen[1]) for shrinkage in shrinkages]
-    follow(path[:middle][::-1], chosen, filters[chosen])
-    follow(path[middle + 1 :], chosen, filters[chosen])
-    chosen = _most_regularized(path, posteriors, shares, groups)
+    grid = _Grid(folds, objective_of, shrinkages, regularizations)
+    grid.options = {"n_components": n_components, "constraint": constraint}
+    for grid.calibrated in (False, True):
+        best = grid.climb()
+        selection = grid.selection(best)
+        if grid.above_chance(best):
+            break
+    best = grid.ordered()[selection.index]
+    shrinkage, sigma2 = grid.candidate(best)
     intensities = None
-    if shrinks:
+    if shrinkage is not None:
         n_dimensions = folds[0].held_out.shape[1]
-        intensities = class_intensities(chosen[0], counts, n_dimensions)
+        intensities = class_intensities(shrinkage, counts, n_dimensions)
     current_progress().end_stage()
-    tried = np.array(list(scores), dtype=float)  # None becomes NaN
-    results = {
-        "shrinkage": tried[:, 0],
-        "regularization": tried[:, 1],
-        "mean_log_posterior": np.array(list(scores.values())),
-    }
-    held_out = of_classes[chosen], labels, shares, groups
-    rule = "held-out log posterior"
-    return Selection(*chosen, rule, results, intensities, held_out)
+    return Choice(
+        shrinkage,
+        sigma2,
+        "held-out log posterior",
+        selection,
+        intensities,
+        (grid.posteriors[best], grid.labels, grid.shares, grid.groups),
+    )
+
+
+class _Grid:
+    """Scores of candidates, which are identified by their indices in both axes."""
+
+    calibrated = False
+
+    def __init__(self, folds, objective_of, shrinkages, regularizations):
+        self.folds, self.objective_of = folds, objective_of
+        self.axes = shrinkages, regularizations
+        self.labels = np.concatenate([fold.labels for fold in folds])
+        self.shares = np.concatenate([fold.shares for fold in folds])
+        self.groups = np.concatenate([fold.groups for fold in folds])
+        self.posteriors, self.filters, self.scores = {}, {}, {}
+
+    def candidate(self, place):
+        return tuple(axis[k] for axis, k in zip(self.axes, place, strict=True))
+
+    def mean(self, place):
+        return self.shares @ self.scores[place]
+
+    def exceeds(self, place, scores, n_errors=1):
+        """Whether the score of a candidate is larger by more than standard errors.
+
+        The log posteriors of correctly classified samples are nearly equal. A sum of
+        differences below one, a likelihood ratio of at most e, is no evidence.
+        """
+        if not np.isfinite(self.mean(place)):
+            return False
+        gains, shares = self.scores[place] - scores, self.shares
+        if not np.isfinite(shares @ gains):
+            return True
+        error = n_errors * standard_error(gains, shares, self.groups)
+        return shares @ gains > max(error, shares @ shares)
+
+    def above_chance(self, place):
+        chance = -np.log(self.posteriors[place].shape[1])
+        return self.exceeds(place, chance, n_errors=2)
+
+    def climb(self):
+        """The best candidate, from a medium shrinkage and the largest sigma^2."""
+        self.scores.clear()
+        best, before = (len(self.axes[0]) // 2, 0), None
+        self.score(best)
+        while best != before:
+            before = best
+            for step in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+                best = self.follow(best, step)
+        return best
+
+    def follow(self, best, step):
+        """The best candidate of a path, which ends when a candidate is worse."""
+        near, worse = best, False
+        while not worse:
+            place = near[0] + step[0], near[1] + step[1]
+            sizes = map(len, self.axes)
+            if not all(0 <= k < n for k, n in zip(place, sizes, strict=True)):
+                break
+            self.score(place, near)
+            best = max(best, place, key=self.mean)
+            # Among candidates at chance, differences are random.
+            worse = self.exceeds(best, self.scores[place]) and self.above_chance(best)
+            near = place
+        return best
+
+    def score(self, place, near=None):
+        """Score a candidate; its filters are optimized from those of a candidate."""
+        if place not in self.posteriors:
+            starts = self.filters.get(near, [None] * len(self.folds))
+            found = [
+                _held_out(
+                    fold,
+                    self.objective_of,
+                    self.candidate(place),
+                    start,
+                    **self.options,
+                )
+                for fold, start in zip(self.folds, starts, strict=True)
+            ]
+            self.posteriors[place] = np.concatenate([part for part, _ in found])
+            self.filters[place] = [filters for _, filters in found]
+        if place not in self.scores:
+            posteriors = self.posteriors[place]
+            if self.calibrated and np.isfinite(posteriors).all():
+                temperature = fit_temperature(posteriors, self.labels, self.shares)
+                posteriors = log_softmax(posteriors / temperature, axis=1)
+            self.scores[place] = posteriors[np.arange(len(posteriors)), self.labels]
+        best = max(self.scores, key=self.mean)
+        message = "highest score {:.6f} with shrinkage {} and regularization {:.4g}"
+        message = message.format(self.mean(best), *self.candidate(best))
+        current_progress().step("selection", message, name="candidate")
+
+    def ordered(self):
+        """The candidates in descending order of sigma^2, then of the shrinkage."""
+        return sorted(self.scores, key=lambda place: place[::-1])
+
+    def selection(self, best):
+        """The selected candidate; the best one if it is at chance."""
+        places = self.ordered()
+        tried = np.array(list(map(self.candidate, places)), dtype=float)
+        names = "shrinkage", "regularization"  # no shrinkage, None, becomes NaN
+        candidates = dict(zip(names, tried.T, strict=True))
+        scores = np.array([self.scores[place] for place in places])
+        if self.above_chance(best):
+            return choose(candidates, scores, self.shares, self.groups)
+        index = places.index(best)
+        return selection_of(candidates, scores, self.shares, self.groups, index)
 
 
 def warn_if_not_separated(selection):
     """Warn if filters do not separate held-out samples, or at the largest sigma^2 only.
 
     The second warning is raised if the largest candidate was selected and the next one
-    has a lower mean log posterior than equal probabilities.
+    has no higher mean log posterior than equal probabilities.
     """
     if selection.held_out is None:
         return
@@ -395,10 +504,13 @@ def warn_if_not_separated(selection):
         return
     remedy = ", increase n_components, decrease regularization"
     if not warn_if_at_chance(*selection.held_out, remedy):
-        values, first = np.unique(selection.scores["regularization"], return_index=True)
+        found = selection.selection
+        tried = found.candidates["regularization"]
+        values, first = np.unique(tried, return_index=True)
         if len(values) > 1 and selection.regularization == values[-1]:
-            of_next = selection.scores["mean_log_posterior"][first[-2]]
-            if of_next < -np.log(selection.held_out[0].shape[1]):
+            # Calibrated log posteriors are at least those of equal probabilities.
+            chance = -np.log(selection.held_out[0].shape[1])
+            if round(found.scores[first[-2]], 3) <= round(chance, 3):
                 warn_of_end("regularization", values, -1)
 
 
@@ -415,7 +527,7 @@ def warn_if_unscaled_filters(total, space, estimator):
     )
 
 
-def _held_out(fold, objective_of, candidate, n_components, constraint, start):
+def _held_out(fold, objective_of, candidate, start, n_components, constraint):
     """Log posteriors of the classes for the held-out samples, and the filters.
 
     The log posteriors are -inf if the class covariances are singular.
@@ -432,9 +544,7 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         objective = objective.subset(subsets[0])
     if start is None:
         iterations, classes = _FIRST_ITERATIONS, objective.classes
-        start = discriminant_directions(
-            classes.means, classes.covariances, sigma2, n_components
-        )
+        start = discriminant_directions(classes, sigma2, n_components)
     pooled = statistics.pooled_covariances()
     metric = rotation_metric(objective, constraint, *pooled, sigma2)
     options = {"max_iter": iterations, "tol": _TOL}
@@ -454,27 +564,6 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         return np.full((len(fold.labels), len(statistics.classes)), -np.inf), start
 
 
-def discriminant_directions(means, covariances, sigma2, n_components):
-    r"""Leading directions in which classes differ, in columns of norm one.
-
-    W is the mean class covariance. In coordinates in which :math:`W + \sigma^2 I` is
-    the identity, the directions are eigenvectors of the mean of
-    :math:`m_k m_k^\top + \tfrac12 D_k^2`, the second-order expansion of squared class
-    distances. The mean and the covariance of class k differ from their averages over
-    the classes by :math:`m_k` and :math:`D_k`.
-    """
-    within = covariances.mean(axis=0)
-    variances, axes = np.linalg.eigh(within + sigma2 * np.eye(len(within)))
-    variances = np.maximum(variances, _rounding(variances))
-    whitener = axes / np.sqrt(variances)
-    offsets = (means - means.mean(axis=0)) @ whitener
-    differences = whitener.T @ (covariances - within) @ whitener
-    total = offsets.T @ offsets + (differences @ differences).sum(axis=0) / 2
-    _, directions = np.linalg.eigh(total)
-    found = whitener @ directions[:, ::-1][:, :n_components]
-    return found / np.linalg.norm(found, axis=0)
-
-
 def _log_posteriors(statistics, sigma2, filters, fold):
     """Log posteriors of the classes, for equal prior probabilities."""
     covariances = filters.T @ statistics.covariances @ filters
@@ -486,101 +575,31 @@ def _log_posteriors(statistics, sigma2, filters, fold):
     return (joint - logsumexp(joint, axis=0)).T
 
 
-def _most_regularized(candidates, posteriors, shares, groups):
-    """The most regularized candidate within one standard error of the best one."""
-    candidates = [candidate for candidate in candidates if candidate in posteriors]
-    scores = [posteriors[candidate] for candidate in candidates]
-    options = {"groups": groups, "negligible": _negligible(shares)}
-    return candidates[within_standard_error(scores, shares, **options)]
-
-
-def _negligible(shares):
-    """A difference of mean log posteriors that is no evidence.
-
-    The likelihood ratio of all held-out samples is then at most e. If all samples are
-    correctly classified with probabilities near one, standard errors are smaller.
-    """
-    return float(shares @ shares)
-
-
-def _shrinkages(folds):
-    """The candidates of the shrinkage in descending order.
-
-    With the smallest candidate, the within-class covariance counts like one additional
-    sample. It is omitted if all intensities would be those of the next one.
-    """
-    n_samples = np.mean([fold.training.counts.mean() for fold in folds])
-    least = float(f"{1 / max(n_samples, 2):.8g}")  # equal in spite of rounding
-    for fold in folds:
-        counts, d = fold.training.counts, fold.held_out.shape[1]
-        next_ones = class_intensities(_SHRINKAGES[-1], counts)
-        if (class_intensities(least, counts, d) < next_ones).any():
-            return [*_SHRINKAGES, least]
-    return list(_SHRINKAGES)
-
-
-def _regularizations(basis, within, counts):
+def regularizations(folds, within):
     """The candidates of sigma^2 in descending order.
 
-    The largest candidate is the largest of the d principal variances within the
-    classes. The smallest candidate is about the geometric mean of the d variances, or
-    with N > d samples, the geometric mean times (d / N)^2 or the smallest variance
-    times d / N, whichever is smaller: irrelevant features can raise the geometric mean
-    far above the relevant variances. N is the mean number of samples of a class if it
-    exceeds d, and otherwise the number of all samples.
+    They range from the largest variance within the classes to a fraction of the
+    smallest positive variance of a class, along any direction: smaller values would
+    change nothing.
     """
-    variances = np.linalg.eigvalsh(basis.T @ within @ basis)
-    variances = variances[variances > _rounding(variances)]
-    n_dimensions, end = len(variances), np.exp(np.log(variances).mean())
-    n_samples = counts.mean() if n_dimensions < counts.mean() else counts.sum()
-    ratio = n_dimensions / n_samples
-    if ratio < 1:
-        end = min(end * ratio**2, variances[0] * ratio)
-    n_steps = int(np.log(variances[-1] / end) / np.log(_STEP))
-    values = variances[-1] / _STEP ** np.arange(n_steps + 1)
-    return [float(f"{value:.8g}") for value in values]  # equal in spite of rounding
+    largest, variances = np.linalg.eigvalsh(within)[-1], []
+    for fold in folds:
+        training, n_dimensions = fold.training, fold.held_out.shape[1]
+        intensities = class_intensities(SHRINKAGES[-1], training.counts, n_dimensions)
+        covariances = training.shrunk(intensities).covariances
+        variances.append(np.linalg.eigvalsh(covariances).ravel())
+    variances = np.concatenate(variances)
+    smallest = variances[variances > len(within) * np.finfo(float).eps * largest].min()
+    n_steps = int(np.ceil(np.log(largest / smallest) / np.log(_STEP))) + 1
+    # The values are equal in spite of rounding.
+    return [float(f"{largest / _STEP**k:.8g}") for k in range(n_steps + 1)]
 
 
-def _rounding(variances):
-    """The largest rounding error of variances, which are in ascending order."""
-    return len(variances) * np.finfo(float).eps * variances[-1]
-
-
-def _coordinates(within, total, n_components, whiten):
+def _coordinates(total, n_components, whiten):
     """The coordinates in which filters are optimized."""
     if whiten:
         return whitening_coordinates(total)
-    return principal_coordinates(total, np.inf, n_components)
-
-
-def _training_discriminants(statistics, within, points, labels, out, n_components):
-    """Linear discriminants of the samples that are not held out, in columns.
-
-    The discriminants need not be in the span of the leading principal axes. ``out``
-    contains the weights of the held-out samples, and zeros for all other samples.
-    """
-    rows = np.flatnonzero(out)
-    points, labels, out = take(points, rows), labels[rows], out[rows]
-    points = points.toarray() if hasattr(points, "toarray") else to_numpy(points)
-    counts, means = statistics.counts, to_numpy(statistics.means)
-    n_out = np.bincount(labels, out, len(counts))
-    sums = np.zeros_like(means)
-    np.add.at(sums, labels, out[:, None] * points)
-    offsets = sums / np.maximum(n_out, 1e-300)[:, None] - means
-    remaining = counts - n_out
-    centered = np.sqrt(out)[:, None] * (points - (means + offsets)[labels])
-    covariances = to_numpy(statistics.covariances)
-    scatter = np.tensordot(counts - 1, covariances, axes=1) - centered.T @ centered
-    scatter -= (offsets.T * (n_out * counts / remaining)) @ offsets
-    means = means - offsets * (n_out / remaining)[:, None]
-    means -= means.mean(axis=0)
-    scatter, n = scatter / remaining.sum(), len(scatter)
-    # The more samples per feature, the smaller is the ridge. Otherwise, irrelevant
-    # features of large variance would hide small features that separate the classes.
-    noise = sampling_noise(within, within, counts) * min(n / counts.sum(), 1) ** 2
-    directions = np.linalg.solve(scatter + noise * np.eye(n), means.T)
-    left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
-    return left[:, sizes > 1e-10 * sizes[0]][:, :n_components]
+    return principal_coordinates(total, n_components)
 
 
 def _root(covariance):

@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
-    Selection,
+    SHRINKAGES,
+    Choice,
     SelectionSamples,
     check_regularization,
     folds_of_samples,
@@ -383,6 +384,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         return folds_of_samples(
             data.statistics,
             data.for_selection,
+            self._distance_objective,
             self._n_filters,
             whiten=self._sigma2 == 0,
             estimator=self._class_estimator,
@@ -395,20 +397,20 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Select the shrinkage and sigma^2, on held-out samples if there are folds.
 
         ``counts`` are the sizes of the classes that determine their intensities, and
-        ``candidates`` those of sigma^2 for ``regularization="auto"``.
+        ``candidates`` those of sigma^2.
         """
         sigma2 = self._sigma2
         shrinks = may_shrink and self.covariance_estimator == "auto"
         if sigma2 != "auto":
             check_regularization(sigma2, statistics)
         if not shrinks and sigma2 != "auto":
-            return Selection(None, float(sigma2), "given")
+            return Choice(None, float(sigma2), "given")
         if folds:
             return select(
                 folds,
                 counts,
                 self._distance_objective,
-                shrinks,
+                SHRINKAGES if shrinks else (None,),
                 candidates if sigma2 == "auto" else (sigma2,),
                 self._n_filters,
                 self.constraint,
@@ -423,7 +425,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             estimated = statistics.shrunk(intensities) if shrinks else statistics
             pooled = map(on_cpu, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
-        return Selection(None, float(sigma2), rule, intensities=intensities)
+        return Choice(None, float(sigma2), rule, intensities=intensities)
 
     def _store_selection(self, selection, array_like):
         self.shrinkage_ = selection.shrinkage
@@ -431,8 +433,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if selection.intensities is not None:
             self.class_shrinkages_ = like(selection.intensities, array_like)
         self.regularization_ = selection.regularization
-        self.selection_rule_ = selection.rule
-        self.selection_scores_ = selection.scores
+        self.selection_ = selection.selection
         current_progress().print(
             f"shrinkage {selection.shrinkage} and regularization "
             f"{selection.regularization:.6g} ({selection.rule})"
@@ -456,7 +457,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             return 1
         return {"auto": 8 if self._is_small else 3, "random": 10}.get(self.init, 1)
 
-    def _optimization(self, selection, span_only, space):
+    def _optimization(self, selection, span_only, space, objective, counts):
         """Parameters of ``optimize_filters``, from the parameters of the estimator."""
         init = self._checked_init()
         if not isinstance(init, str):
@@ -469,6 +470,9 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             "init": init,
             "n_init": self._n_restarts(),
             "group_size": self.group_size,
+            # The scores were computed with these directions in the subspaces.
+            "classes": objective.classes if selection.held_out else None,
+            "counts": counts,
             "refit_dependent": selection.rule != "given",
             "random_state": self.random_state,
             "optimizer": self.optimizer,

@@ -33,6 +33,7 @@ from skgeom.objectives._pairwise import StructuredCovariances
 from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, Stiefel, filter_manifold
 from skgeom.optim._minimize import StartError, minimize
+from skgeom.utils.array_api import on_cpu
 from skgeom.utils.linalg import whitening_basis
 from skgeom.utils.threads import one_blas_thread
 
@@ -44,21 +45,20 @@ INITIALIZATIONS = {
     "random": (),
 }
 
-# Least number of principal axes of a coarse subspace, and number for each filter; with
-# fewer features, filters are optimized in the space of all features. The subspace has
-# up to _MORE_TIMES as many axes, but at most the fraction _LARGEST_SHARE of all axes,
-# if the variance along the axes exceeds _ABOVE_NOISE times sigma^2. Selected with the
-# statistics of MNIST: without additional axes, the fit with sigma^2 = 0.01 takes twice
-# the time, and the objective is 1 % smaller (benchmarks/bench_sqfa.py,
-# benchmarks/bench_constants.py).
+# Least number of principal axes of a coarse subspace, and number for each filter. With
+# fewer than twice as many features, filters are optimized in the space of all features.
 FEW_FEATURES = 100
 _AXES_PER_FILTER = 10
-_MORE_TIMES, _LARGEST_SHARE = 4, 0.4
-_ABOVE_NOISE = 6.0
 
 # With more classes, an initialization is expensive because of the number of pairs
 # (benchmarks/bench_many_classes.py).
 FEW_CLASSES = 50
+
+# Ridges of the class directions in a coarse subspace, relative to the sampling error of
+# the covariances. Without the second one, the accuracy of 400 features with class means
+# that differ along directions of small variance is at chance instead of 62 %
+# (tests/filters/test_auto.py).
+_RIDGES = (1.0, 0.01)
 
 # Filters of unit norm are dependent if their smallest singular value is below this
 # bound. An optimization up to rotations approaches dependent filters more slowly and
@@ -108,6 +108,8 @@ def optimize_filters(
     random_state,
     init,
     n_init,
+    classes,
+    counts,
     warm_start=None,
     refit_dependent=False,
     callback=None,
@@ -126,6 +128,11 @@ def optimize_filters(
         The objective of filters.
     within, total : ndarray of shape (n, n)
         Covariances of the data.
+    classes : skgeom.objectives.ClassMoments or None
+        The moments of the classes, whose directions of small variance are part of a
+        coarse subspace. With None, the subspace contains principal axes only.
+    counts : ndarray of shape (n_classes,)
+        The numbers of samples of the classes.
     n_components, constraint, group_size, random_state
         The parameters of the estimator.
     regularization : float
@@ -187,6 +194,8 @@ def optimize_filters(
                         init=init,
                         n_init=n_init,
                         warm_start=warm_start,
+                        classes=classes,
+                        counts=counts,
                     ),
                     **options,
                 )
@@ -467,6 +476,8 @@ def _start_of_group(
     init,
     n_init,
     warm_start,
+    classes,
+    counts,
 ):
     """The options starts, basis, in_basis and metric of the optimization of a group."""
     objective = group.objective
@@ -482,13 +493,16 @@ def _start_of_group(
     else:
         coordinates = principal_coordinates(
             group.total,
-            regularization,
             group.spanned.shape[1] + size,
             # Given filters may lie outside of a coarse subspace.
             allow_coarse=isinstance(init, str),
-            # Some distances weight small variances as much as large variances.
-            down_to_noise=objective.affine_invariant,
         )
+        structured = isinstance(group.total, StructuredCovariances)
+        if classes is not None and not coordinates.complete and not structured:
+            if group.complement is not None:
+                classes = classes.project(group.complement)
+            basis = with_class_directions(coordinates.basis, classes, counts, size)
+            coordinates = Coordinates(basis, basis, complete=False)
     if isinstance(init, str):
         starts = _named(init, n_init, group, coordinates, size, regularization)
     else:
@@ -664,49 +678,87 @@ class Coordinates:
     complete: bool
 
 
-def principal_coordinates(
-    total, regularization, n_components, allow_coarse=True, down_to_noise=False
-):
+def principal_coordinates(total, n_components, allow_coarse=True):
     """Leading principal axes as coordinates.
 
     The number of axes is ``_AXES_PER_FILTER`` for each component, and at least
-    ``FEW_FEATURES``. With many features and ``down_to_noise``, it is larger if the
-    variance along more axes exceeds a multiple of sigma^2. If the data vary along few
-    more axes, or if ``allow_coarse`` is False, the basis contains all axes along which
-    the data vary, so that the coordinates are complete.
+    ``FEW_FEATURES``. If the data vary along at most twice as many axes, or if
+    ``allow_coarse`` is False, the basis contains all axes along which the data vary, so
+    that the coordinates are complete.
     """
     n_features = len(total)
     least = max(FEW_FEATURES, _AXES_PER_FILTER * n_components)
-    if allow_coarse and isinstance(total, StructuredCovariances):
-        variances, axes = _leading_axes(total, least + 10)
-        varies = np.count_nonzero(variances > _precision(n_features, variances))
-        size = max(varies, n_components) if varies < least else least
-        basis = np.ascontiguousarray(axes[:, :size])
-        return Coordinates(basis, basis, complete=varies < least)
-    # The selection of sigma^2, before which it is infinite, uses all axes.
-    if allow_coarse and regularization < np.inf and n_features > 3 * least:
-        variances, axes = _leading_axes(total, least + 10)
-        size = least
-        if down_to_noise and variances[least - 1] > _ABOVE_NOISE * regularization:
-            most = min(_MORE_TIMES * least, int(_LARGEST_SHARE * n_features))
-            variances, axes = _leading_axes(total, most + 10)
-            risen = variances[:most] > _ABOVE_NOISE * regularization
-            size = max(least, np.count_nonzero(risen))
-        if variances[-1] > _precision(n_features, variances):
-            basis = np.ascontiguousarray(axes[:, :size])
-            return Coordinates(basis, basis, complete=False)
-    variances, axes = np.linalg.eigh(total)
-    variances, axes = variances[::-1], axes[:, ::-1]
+    structured = isinstance(total, StructuredCovariances)
+    if allow_coarse and (structured or n_features > 2 * least):
+        variances, axes = _leading_axes(total.__matmul__, n_features, 2 * least + 10)
+    else:
+        variances, axes = np.linalg.eigh(total)
+        variances, axes = variances[::-1], axes[:, ::-1]
     varies = np.count_nonzero(variances > _precision(n_features, variances))
-    rank = max(varies, n_components)
-    complete = not allow_coarse or least > 0.7 * rank
-    basis = np.ascontiguousarray(axes[:, : rank if complete else least])
+    complete = not allow_coarse or varies <= 2 * least
+    size = max(varies, n_components) if complete else least
+    basis = np.ascontiguousarray(axes[:, :size])
     return Coordinates(basis, basis, complete)
 
 
 def _precision(n_features, variances):
     """The largest rounding error of the variance along an axis."""
     return n_features * np.finfo(float).eps * variances[0]
+
+
+def with_class_directions(basis, classes, counts, n_components):
+    """An orthonormal basis, completed by directions in which classes differ.
+
+    The smaller ridge finds directions of small variance, the larger ridge does not
+    overfit.
+    """
+    n_features, n_classes = len(basis), len(counts)
+    variance = sum(on_cpu(matrix).trace() for matrix in classes.covariances) / n_classes
+    noise = variance / (2 * counts.mean()) * min(n_features / counts.sum(), 1) ** 2
+    # The eigenvalues of the covariances of fewer samples than features are random.
+    kinds = (False, True) if counts.mean() > n_features else (False,)
+    found = [
+        discriminant_directions(classes, ridge * noise, n_components, quadratic)
+        for ridge in _RIDGES
+        for quadratic in kinds
+    ]
+    return np.linalg.qr(np.hstack([basis, *found]))[0]
+
+
+def discriminant_directions(classes, sigma2, n_components, quadratic=True):
+    r"""Directions in which classes differ, in columns of norm one.
+
+    W is the mean class covariance. In coordinates in which :math:`W + \sigma^2 I` is
+    the identity, the mean and the covariance of class k differ from their averages over
+    the classes by :math:`m_k` and :math:`D_k`.
+
+    If ``quadratic``, the directions are the leading eigenvectors of the sum of
+    :math:`m_k m_k^\top + \tfrac12 D_k^2`, the second-order expansion of squared class
+    distances. Otherwise, they are the linear discriminants, the leading eigenvectors of
+    the sum of :math:`m_k m_k^\top`, which may be fewer than ``n_components``.
+    """
+    means, covariances = classes.means, on_cpu(classes.covariances)
+    within, n_features = covariances.mean(axis=0), means.shape[1]
+    noise = max(sigma2, n_features * np.finfo(float).eps * within.trace()) or 1.0
+    regularized = within + noise * np.eye(n_features)
+    whitener = np.linalg.inv(np.linalg.cholesky(regularized)).T
+    inverse = whitener @ whitener.T
+    offsets = (means - means.mean(axis=0)) @ whitener
+
+    def scatter(vectors):
+        lifted = whitener @ vectors
+        differences = inverse @ (covariances @ lifted - within @ lifted)
+        squares = (covariances @ differences).sum(axis=0)
+        squares -= within @ differences.sum(axis=0)
+        return offsets.T @ (offsets @ vectors) + whitener.T @ squares / 2
+
+    if quadratic:
+        _, axes = _leading_axes(scatter, n_features, n_components + 10, n_iter=1)
+    else:
+        axes, sizes, _ = np.linalg.svd(offsets.T, full_matrices=False)
+        axes = axes[:, sizes > 1e-10 * sizes[0]]
+    found = whitener @ axes[:, :n_components]
+    return found / np.linalg.norm(found, axis=0)
 
 
 def whitening_coordinates(total):
@@ -719,16 +771,17 @@ def whitening_coordinates(total):
     return Coordinates(basis, total @ basis, complete=True)
 
 
-def _leading_axes(total, size):
+def _leading_axes(product, n_features, size, n_iter=2):
     """Approximate leading principal axes and their variances, by subspace iteration.
 
     The variances are in descending order. The last ten axes are less accurate.
     """
     # With NumPy only: the BLAS of SciPy has separate threads, which keep spinning after
     # each call and compete with the threads of NumPy.
-    subspace = np.random.default_rng(0).standard_normal((len(total), size))
-    for _ in range(2):
-        subspace = total @ subspace
-        subspace, _ = np.linalg.qr(subspace)
-    variances, rotation = np.linalg.eigh(subspace.T @ total @ subspace)
+    subspace = np.random.default_rng(0).standard_normal(
+        (n_features, min(size, n_features))
+    )
+    for _ in range(n_iter):
+        subspace, _ = np.linalg.qr(product(subspace))
+    variances, rotation = np.linalg.eigh(subspace.T @ product(subspace))
     return variances[::-1], (subspace @ rotation)[:, ::-1]

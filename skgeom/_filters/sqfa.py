@@ -193,17 +193,12 @@ class SQFA(BaseFilters):
         samples.
     class_shrinkages_ : ndarray of shape (n_classes,) or None
         The intensities :math:`\rho_k`. None if the method did not shrink covariances.
-    selection_rule_ : str
-        Method that selected ``shrinkage_`` and ``regularization_``:
-        ``"held-out log posterior"``; ``"given"``, if neither is automatic;
-        ``"sampling noise"``, if the covariances are not shrunk and the regularization
-        is an estimate of their sampling error, because no samples can be held out, such
-        as for class statistics; or ``"closed form"``, if :meth:`ClassStatistics.shrunk`
-        shrinks the covariances because no samples can be held out.
-    selection_scores_ : dict of ndarrays or None
-        ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
-        ``"mean_log_posterior"`` of each tested candidate; None without held-out
-        samples.
+    selection_ : Selection or None
+        The candidates of ``"shrinkage"`` (NaN without shrinkage) and
+        ``"regularization"`` that were tried, and their scores. None if neither was
+        selected on held-out samples: if both are given, or for class statistics. Then
+        automatic values are closed forms, the sampling error of the covariances and
+        :meth:`ClassStatistics.shrunk`.
     restart_objectives_ : ndarray of shape (n_restarts,)
         The objective that each initialization had reached when the best initialization
         was selected, for all groups of filters in order.
@@ -503,7 +498,9 @@ class SQFA(BaseFilters):
         span_only = objective.affine_invariant and is_negligible(sigma2, within)
         if span_only:
             check_regular(statistics, classes.covariances, total, self._n_filters)
-        optimization = self._optimization(selection, span_only, space)
+        optimization = self._optimization(
+            selection, span_only, space, objective, statistics.counts
+        )
         if start is not None and self._continues_from(start):
             n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
             optimization |= {"warm_start": start, "n_init": n_init}
@@ -631,8 +628,7 @@ class SecondMomentSQFA(SQFA):
     {regularization_}
     {shrinkage_}
     {class_shrinkages_}
-    {selection_rule_}
-    {selection_scores_}
+    {selection_}
     {restart_objectives_}
     {classes_}
     {n_iter_}

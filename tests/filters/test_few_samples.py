@@ -186,7 +186,7 @@ def test_noise_of_statistics_parts_and_streams(wide, noise):
     assert stream.objective_ == pytest.approx(expected, rel=1e-5)
     parts = [ClassStatistics.from_data(X[k::2], y[k::2]) for k in range(2)]
     by_folds = SQFA(2, **options).fit_statistics(parts)
-    assert by_folds.selection_rule_ == "held-out log posterior"
+    assert by_folds.selection_ is not None
     some = ClassStatistics.from_data(X, y, n_axes=20)
     in_axes = SQFA(2, **options).fit_statistics(some)
     axes = some.axes
