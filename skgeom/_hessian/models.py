@@ -465,13 +465,14 @@ def classifier_name(estimator):
 def call_in_double(function, X, name, trial=None):
     """``function(X)`` of the user; ValueError if it accepts float32 only.
 
-    ``trial``, by default the function, is called with X in float32 to find out whether
-    it accepts float32. The error of any other function is not changed.
+    ``trial``, by default the function, is then called with X in both precisions to find
+    out whether it accepts float32 only. Errors for any other reason are not changed.
     """
     try:
         return function(X)
     except Exception as error:
-        if not _accepts_single(trial or function, X):
+        trial = trial or function
+        if _accepts(trial, X, np.float64) or not _accepts(trial, X, np.float32):
             raise
         raise ValueError(
             f"{name} raised {type(error).__name__} for X in float64, in which "
@@ -481,10 +482,10 @@ def call_in_double(function, X, name, trial=None):
         ) from error
 
 
-def _accepts_single(function, X):
-    """Whether a function accepts X in float32."""
+def _accepts(function, X, dtype):
+    """Whether a function accepts X in a dtype."""
     try:
-        function(X.astype(np.float32))
+        function(X.astype(dtype))
     except Exception:
         return False
     return True
