@@ -83,6 +83,19 @@ def test_labels_in_the_given_order_are_accepted():
     skgeom.SQFA(2, init=swapped(COVARIANCE)).fit(X, Y)
 
 
+def test_row_numbers_are_no_class_labels():
+    """Rows 1 and 30 of a table are prototypes of classes 0 and 1."""
+    classes = np.where(Y == "a", 0, 1)
+    fitted = [
+        skgeom.RSLVQ(init=init).fit(TABLE, classes).prototypes_
+        for init in (TABLE.iloc[[1, 30]], X[[1, 30]])
+    ]
+    assert_allclose(*fitted)
+    message = "label 1 at position 0, where prototype_labels_ has 0"
+    with pytest.raises(ValueError, match=message):
+        skgeom.RSLVQ(init=TABLE.iloc[[1, 0]]).fit(TABLE, classes)
+
+
 @pytest.mark.parametrize("labels", [["b", "a"], [1, 0]])
 def test_statistics_of_groups(labels):
     """``groupby`` sorts the labels, ``unique`` does not."""

@@ -817,14 +817,15 @@ def check_same_features(arrays):
 def check_labels(values, axis, expected, name, of):
     """Raise ValueError if labels along an axis contradict the expected order.
 
-    Labels that do not occur in ``expected`` have a different meaning. ``of`` is what
-    has the expected order, such as "classes".
+    If a label does not occur in ``expected``, the labels have a different meaning, such
+    as the numbers of rows. ``of`` is what has the expected order, such as "classes".
     """
     found = labels_of(values, axis)
     pairs = zip(found, () if expected is None else expected, strict=False)
     wrong = [(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]]
-    if wrong and not {*found}.isdisjoint(expected):
+    if wrong and {*found} <= {*expected}:
         number, label, other = wrong[0]
+        other = other.item() if hasattr(other, "item") else other
         raise ValueError(
             f"{name} has the label {label!r} at position {number}, where {of} has "
             f"{other!r}. Sort {name} in the order of {of}, or pass an array."
