@@ -347,7 +347,8 @@ class _MonitoredProblem:
         """Whether the gradient at the best point is zero up to rounding."""
         cost, _, norm = self._best
         scale = self._first_norm
-        if not self._shortened_steps():
+        fell = self._costs[-1 - _WINDOW :][0] - cost > rounding(cost)
+        if not (fell and self._shortened_steps()):
             scale = max(scale, abs(cost) / self.manifold.typical_dist)
         return bool(norm <= _NEGLIGIBLE * scale)
 

@@ -217,6 +217,18 @@ def test_minimum_after_a_barrier(optimizer):
     assert result.converged
 
 
+def test_start_at_the_minimum_of_a_narrow_domain(optimizer):
+    # Early steps leave the domain, but no step can decrease the cost.
+    def cost(x):
+        inside = 1 - 1e4 * x @ x
+        if inside <= 0:
+            return np.inf, x
+        return 100 - np.log(inside), 2e4 * x / inside
+
+    start = np.full(3, 1e-12)
+    assert minimize(cost, Euclidean(3), start, optimizer=optimizer).converged
+
+
 @pytest.mark.parametrize("failure", ["error", np.inf, np.nan])
 def test_barrier(optimizer, failure):
     rates, n_failures = np.array([10.0, 20, 40]), 0
