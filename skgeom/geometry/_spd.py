@@ -15,7 +15,7 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import (
-    check_positive,
+    check_accurate,
     check_symmetric,
     cholesky,
     float64_arrays,
@@ -28,8 +28,8 @@ def _spectral(matrices, function, positive=True):
     if positive:
         cholesky(matrices, "matrices")
     eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
-    if positive:  # eigenvalues are less accurate if the units of the channels differ
-        check_positive(eigenvalues, "matrices")
+    if positive:
+        check_accurate(eigenvalues, "matrices")
     return from_spectrum(vectors, function(eigenvalues))
 
 

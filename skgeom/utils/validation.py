@@ -267,6 +267,20 @@ def check_positive(eigenvalues, name):
         )
 
 
+def check_accurate(eigenvalues, name):
+    """Raise ValueError unless computed eigenvalues of SPD matrices are positive.
+
+    Unlike Cholesky factors, eigenvalues are inaccurate if the units of channels differ.
+    """
+    smallest = to_numpy(eigenvalues).min(axis=-1)
+    if not (smallest > 0).all():
+        raise ValueError(
+            f"The amplitudes of the channels of {name}{_where(~(smallest > 0))} differ "
+            "too much for accurate eigenvalues. Divide each channel by its standard "
+            "deviation."
+        )
+
+
 def check_semidefinite(
     matrices,
     name,

@@ -220,6 +220,16 @@ def test_index_is_that_in_the_argument_when_pairs_broadcast(make_spd):
         geometry.distance_fisher_rao_diagonal([0, 0], [1, 1], [0, 0, 0], [1, 1, 1])
 
 
+@pytest.mark.parametrize("name", ["sqrtm", "invsqrtm", "logm"])
+def test_channels_of_very_different_amplitudes(name, make_spd):
+    """Positive definite matrices, for which shrinkage would be the wrong remedy."""
+    matrices, scales = make_spd((2,), 4), np.array([1, 1, 1, 1e9])
+    matrices[1] *= np.outer(scales, scales)
+    function, remedy = getattr(geometry, name), r"\[1\] differ too much .* Divide each"
+    with pytest.raises(ValueError, match=f"amplitudes of the channels of .*{remedy}"):
+        function(matrices)
+
+
 # Arrays of other libraries: the same results, of the same library.
 
 # Those that return distances, which have a gradient but for the one found by a search.
