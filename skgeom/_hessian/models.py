@@ -366,14 +366,14 @@ _DISCRIMINANT = "skgeom._kernel.discriminant.KernelDiscriminantAnalysis"
 _OF_TRAINING = {"fit", "partial_fit", "score", "_parameter_constraints"}
 
 
-def _formula(kind):
-    """The function of ``CLASSIFIERS`` for a class, or None.
+def _formula(classifier):
+    """The function of ``CLASSIFIERS`` for a classifier, or None.
 
-    A subclass has the formula of its base class unless it overrides attributes on which
-    the probabilities may depend.
+    A subclass has the formula of its base class unless it, or the instance, overrides
+    attributes on which the probabilities may depend.
     """
-    defined = set()
-    for base in kind.__mro__:
+    defined = _replaced_methods(classifier) - _OF_TRAINING
+    for base in type(classifier).__mro__:
         convert = CLASSIFIERS.get(base)
         if f"{base.__module__}.{base.__name__}" == _DISCRIMINANT:
             convert = kernel_discriminant
@@ -387,9 +387,17 @@ def _formula(kind):
     return None
 
 
+def _replaced_methods(estimator):
+    """The names of methods that an instance has replaced."""
+    kind = type(estimator)
+    return {name for name in vars(estimator) if callable(getattr(kind, name, None))}
+
+
 def _jacobian(transformer):
     """Jacobian of an affine transformer, (n_components, n_features), or None."""
     kind = type(transformer)
+    if "transform" in _replaced_methods(transformer):
+        return None
     if kind is PCA:
         if not transformer.whiten:
             return transformer.components_
@@ -421,7 +429,7 @@ def fitted_classifier(estimator):
         If there is a formula, but the Hessian of this classifier is undefined.
     """
     *transformers, classifier = steps_of(estimator)
-    convert = _formula(type(classifier))
+    convert = _formula(classifier)
     model = convert and convert(classifier)
     for transformer in transformers[::-1]:
         matrix = _jacobian(transformer)
