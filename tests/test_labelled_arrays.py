@@ -116,6 +116,14 @@ def test_statistics_of_groups(labels):
         ClassStatistics.from_second_moments(labels, [3, 4], of_class)
 
 
+def test_columns_of_pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    covariance = pyarrow.Table.from_pandas(COVARIANCE, preserve_index=False)
+    assert_allclose(skgeom.spatial_filters(COVARIANCE, covariance)[1], 1)
+    with pytest.raises(ValueError, match=r"^reference has the label 'q' at position 0"):
+        skgeom.spatial_filters(COVARIANCE, covariance.select(NAMES[::-1])[::-1])
+
+
 def test_columns_of_polars():
     polars = pytest.importorskip("polars")
     covariance = polars.DataFrame(COVARIANCE.to_numpy(), schema=NAMES)

@@ -33,6 +33,7 @@ from skgeom.utils.array_api import (
     float_dtype,
     float_dtypes,
     in_double,
+    in_memory,
     is_complex,
     is_dask,
     is_in_host_memory,
@@ -252,8 +253,11 @@ def check_finite(arrays, name, axis):
         )
 
 
-def check_positive(eigenvalues, name):
-    """Raise ValueError unless all eigenvalues of a stack, (..., n), are positive."""
+def check_positive(eigenvalues, name, remedy=_SHRINK):
+    """Raise ValueError unless all eigenvalues of a stack, (..., n), are positive.
+
+    ``remedy`` is the remedy for eigenvalues that are zero up to rounding.
+    """
     xp = namespace(eigenvalues)
     smallest = xp.min(eigenvalues, axis=-1)
     bad = ~(smallest > 0)
@@ -263,7 +267,7 @@ def check_positive(eigenvalues, name):
         is_covariance = lowest > -1e-6 * largest
         raise ValueError(
             f"{name}{_where(bad)} is not positive definite: its smallest eigenvalue "
-            f"is {lowest:.3g}. {_SHRINK if is_covariance else _INDEFINITE}"
+            f"is {lowest:.3g}. {remedy if is_covariance else _INDEFINITE}"
         )
 
 
@@ -332,6 +336,7 @@ def cholesky(matrices, name, epsilon=None):
         the first such matrix, its eigenvalues and the remedy.
     """
     xp = namespace(matrices)
+    epsilon = epsilon or precision(real_part(matrices))
     bound = rounding_bound(matrices, epsilon)
     with suppress(np.linalg.LinAlgError):
         factors = cholesky_factors(matrices)
@@ -341,13 +346,16 @@ def cholesky(matrices, name, epsilon=None):
         if index:  # raises an error for the first matrix that is not accepted
             cholesky(matrices[(*index, ...)], f"{name}{list(index)}", epsilon)
     matrices = to_numpy(matrices)
-    check_positive(np.linalg.eigvalsh(matrices), name)
+    remedy = _SHRINK
+    if epsilon > np.finfo(np.float64).eps:
+        remedy += " It may suffice to compute the matrices in float64, not in float32."
+    check_positive(np.linalg.eigvalsh(matrices), name, remedy)
     deviations = np.sqrt(np.diagonal(matrices, axis1=-2, axis2=-1).real)
     correlations = matrices / deviations[..., None, :] / deviations[..., :, None]
     smallest = np.linalg.eigvalsh(correlations)[..., 0].min()
     raise ValueError(
         f"{name} is not positive definite to working precision: the smallest "
-        f"eigenvalue of its correlation matrix is {smallest:.3g}. {_SHRINK}"
+        f"eigenvalue of its correlation matrix is {smallest:.3g}. {remedy}"
     )
 
 
@@ -457,7 +465,7 @@ def checked_groups(groups, y, sample_weight=None):
 
 def sample_labels(labels, name, n_samples):
     """Validated labels of the samples, such as groups: one per sample, none missing."""
-    labels = known_labels(labels.compute() if is_dask(labels) else labels, name)
+    labels = known_labels(in_memory(labels), name)
     labels = np.asarray(on_cpu(labels))
     if labels.shape not in ((n_samples,), (n_samples, 1)):
         raise ValueError(
@@ -804,6 +812,8 @@ def labels_of(values, axis):
         labels = values.axes[axis]
         is_default = labels.name is None and getattr(labels, "start", None) == 0
         return [] if is_default and labels.step == 1 else [*labels]
+    if axis and hasattr(values, "column_names"):  # a table of pyarrow
+        return values.column_names
     if axis and type(values).__module__.startswith("polars."):
         names = getattr(values, "columns", [])  # a series has no labels
         return [] if names == [f"column_{k}" for k in range(len(names))] else names
