@@ -208,8 +208,8 @@ def _make_optimizer(optimizer):
 def _checked_start(start, manifold):
     """The start as an array of floats; a list of arrays on a product of manifolds.
 
-    A sequence of arrays is otherwise returned unchanged, because points of some
-    manifolds, such as matrices of fixed rank, have several parts.
+    A sequence of arrays of different shapes is otherwise returned unchanged, because
+    points of some manifolds, such as matrices of fixed rank, have several parts.
     """
     manifolds = getattr(manifold, "manifolds", None)
     if manifolds is not None:
@@ -219,12 +219,15 @@ def _checked_start(start, manifold):
                 f"of the product, got {start!r}."
             )
         return [_checked_start(*pair) for pair in zip(start, manifolds, strict=True)]
-    if isinstance(start, list | tuple):
-        if any(isinstance(part, np.ndarray) for part in start):
-            return start
+    parts = start if isinstance(start, list | tuple) else []
+    shapes = {part.shape for part in parts if isinstance(part, np.ndarray)}
+    if len(shapes) > 1:
+        return start
     with naming("start"):
         point = np.asarray(start)
-        return point if point.dtype.kind in "fc" else point.astype(np.float64)
+    if point.dtype.kind not in "biufc":
+        raise ValueError(f"start must be an array of numbers, got {start!r}.")
+    return point if point.dtype.kind in "fc" else point.astype(np.float64)
 
 
 class StartError(ValueError):

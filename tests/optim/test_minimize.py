@@ -271,6 +271,7 @@ def test_product_manifold(optimizer):
     [
         (Euclidean(2), [10, 10]),
         (Euclidean(2), np.array([10, 10])),
+        (Euclidean(2, 1), [np.array([10]), np.array([10])]),
         (Product([Euclidean(1), Euclidean(1)]), ([10], [10])),
     ],
 )
@@ -289,12 +290,13 @@ def test_start_of_integers_and_lists(optimizer, manifold, start):
     [
         (Euclidean(2), [1, [2, 3]]),
         (Euclidean(2), ["one", "two"]),
+        (Euclidean(2), None),
         (Product([Euclidean(1), Euclidean(1)]), [[1.0]]),
         (Product([Euclidean(1), Euclidean(1)]), 1.0),
     ],
 )
 def test_malformed_start(manifold, start):
-    with pytest.raises(ValueError, match="start"):
+    with pytest.raises(ValueError, match=r"start(:| must be a)"):
         minimize(lambda x: (0.0, x), manifold, start)
 
 
