@@ -120,15 +120,17 @@ def checked_targets(y, X, **options):
     return y
 
 
-def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
+def float64_arrays(*names, definite=(), cast=None, complex_allowed=False, on_cpu=False):
     """Decorate a function: compute in float64, whatever the dtypes of the arguments.
 
     The decorated function receives its arguments ``names`` as float64 arrays, because
     factorizations in float32 would lose half of the accurate digits. The result is
-    converted to float32 if all these arguments are float32 arrays. The arguments must
-    not be data frames with different orders of the features, the last axis. If
-    ``cast(result, arguments)`` is given, it performs this conversion; ``arguments`` are
-    the arguments of the call by name.
+    converted to float32 if all these arguments are float32 arrays. Singular float32
+    matrices may be positive definite in float64, so the arguments in ``definite`` are
+    checked with the rounding errors of float32. The arguments must not be data frames
+    with different orders of the features, the last axis. If ``cast(result, arguments)``
+    is given, it performs this conversion; ``arguments`` are the arguments of the call
+    by name.
 
     If an argument is an array of another library than NumPy on a device such as a GPU,
     all arguments are moved to this device, in float32 if the device does not support
@@ -163,10 +165,13 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
             double = float_dtype(model)
             if any(is_complex(array) for array in arrays.values()):
                 double = xp.complex128 if double == xp.float64 else xp.complex64
-            for name, array in arrays.items():
-                bound.arguments[name] = astype(array, double)
-            result = function(*bound.args, **bound.kwargs)
             single = (xp.float32, xp.complex64)
+            for name, array in arrays.items():
+                converted = bound.arguments[name] = astype(array, double)
+                if name in definite and array.dtype in single:
+                    check_symmetric(converted, name)
+                    cholesky(converted, name, precision(real_part(array)))
+            result = function(*bound.args, **bound.kwargs)
             if not all(array.dtype in single for array in arrays.values()):
                 return result
             if cast is not None:

@@ -220,6 +220,20 @@ def test_index_is_that_in_the_argument_when_pairs_broadcast(make_spd):
         geometry.distance_fisher_rao_diagonal([0, 0], [1, 1], [0, 0, 0], [1, 1, 1])
 
 
+@pytest.mark.parametrize("name", [k for k, v in ARGUMENTS.items() if "spd" in v])
+def test_singular_float32_matrices_are_refused(name, make_arguments):
+    """Rounding to float32 makes half of them positive definite in float64."""
+    kinds, centering = ARGUMENTS[name], np.eye(3) - 1 / 3
+    arguments = [array.astype(np.float32) for array in make_arguments(kinds)]
+    for position in np.flatnonzero(np.equal(kinds, "spd")):
+        for matrix in arguments[position].reshape(-1, 3, 3):
+            singular = (centering @ matrix @ centering).astype(np.float32)
+            changed = [array[0, 0] for array in arguments]
+            changed[position] = singular
+            with pytest.raises(ValueError, match=r"definite.* float64, not in float"):
+                getattr(geometry, name)(*changed)
+
+
 @pytest.mark.parametrize("name", ["sqrtm", "invsqrtm", "logm"])
 def test_channels_of_very_different_amplitudes(name, make_spd):
     """Positive definite matrices, for which shrinkage would be the wrong remedy."""
