@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import partial, wraps
+from inspect import signature
 
 from sklearn.metrics import make_scorer
 from sklearn.utils._param_validation import StrOptions
@@ -50,8 +51,7 @@ def make_domain_scorer(
         returns the negative value.
     **kwargs : dict
         Additional arguments of ``score_func``. If its default ``pos_label=1`` is not a
-        class, pass ``pos_label``; for averages over the classes, pass
-        ``pos_label=None``.
+        class, pass ``pos_label``, unless ``average`` is an average over the classes.
 
     Returns
     -------
@@ -92,6 +92,11 @@ def make_domain_scorer(
     >>> scores.shape
     (3,)
     """
+    is_average = kwargs.get("average", "binary") != "binary"
+    if is_average and response_method == "predict":
+        if "pos_label" in signature(score_func).parameters:
+            # Averages over the classes ignore it, but scikit-learn checks its default.
+            kwargs = {"pos_label": None} | kwargs
     scorer = make_scorer(
         score_func,
         response_method=response_method,

@@ -100,7 +100,7 @@ def activation_patterns(filters, covariance):
     return scaled / deviations[:, None] / size
 
 
-@float64_arrays("matrix", "reference", on_cpu=True)
+@float64_arrays("matrix", "reference", definite=("matrix", "reference"), on_cpu=True)
 def spatial_filters(matrix, reference):
     r"""Compute filters, sorted by how much output power differs for two covariances.
 

@@ -29,6 +29,7 @@ from skgeom.utils.array_api import (
     check_holds_numbers,
     check_not_dask,
     check_same_namespace,
+    in_memory,
     is_dask,
     is_dispatched,
     move_attributes,
@@ -278,16 +279,16 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         given = y
         # Labels and weights fit into memory, also if X does not.
-        y = known_labels(_in_memory(y))
+        y = known_labels(in_memory(y))
         check_holds_numbers(sample_weight, "sample_weight")
         if not is_dask(X):  # data frames need series of labels and weights
-            sample_weight = on_cpu(_in_memory(sample_weight))
-            fit_params = {key: _in_memory(values) for key, values in fit_params.items()}
+            sample_weight = on_cpu(in_memory(sample_weight))
+            fit_params = {key: in_memory(values) for key, values in fit_params.items()}
         routed = self._route(sample_weight, fit_params)
         weights = sample_weight
         if weights is None:
             weights = _weights_in(routed.estimator.fit, self.estimator)
-        weights = _in_memory(weights)
+        weights = in_memory(weights)
         self._check_parameters(weights)
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
@@ -505,11 +506,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If labels are missing, are text although the classes are numbers or vice
             versa, or if a weight is negative, NaN or infinite, or all are zero.
         """
-        y = on_cpu(known_labels(_in_memory(y)))
-        predicted = on_cpu(_in_memory(self.predict(X)))
+        y = on_cpu(known_labels(in_memory(y)))
+        predicted = on_cpu(in_memory(self.predict(X)))
         y = checked_targets(y, predicted)
         _check_kind(y, on_cpu(self._labels))
-        weights = check_sample_weight(_in_memory(sample_weight), y)
+        weights = check_sample_weight(in_memory(sample_weight), y)
         # accuracy_score raises errors for some reject labels, such as NaN.
         return float(np.average(predicted == y, weights=weights))
 
@@ -539,11 +540,6 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.array_api_support = ARRAY_API and wrapped.array_api_support
         tags.classifier_tags = wrapped.classifier_tags or tags.classifier_tags
         return tags
-
-
-def _in_memory(values):
-    """Dask data computed; other values unchanged."""
-    return values.compute() if is_dask(values) else values
 
 
 def _weights_in(params, estimator):
@@ -580,7 +576,7 @@ def _fold_confidences(classifier, X, y, train, test, fit_params):
 
 def _confidences(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
-    probabilities = on_cpu(_in_memory(classifier.predict_proba(X)))
+    probabilities = on_cpu(in_memory(classifier.predict_proba(X)))
     classes, y = to_numpy(classifier.classes_), np.asarray(column_or_1d(y))
     _check_kind(y, classes)
     return probabilities.max(axis=1), classes[probabilities.argmax(axis=1)] == y
@@ -602,6 +598,8 @@ def _check_kind(y, known):
 
 
 def _kind_of(label):
+    if isinstance(label, bytes):
+        return "bytes"
     return "text" if isinstance(label, str) else "a number"
 
 

@@ -1,5 +1,6 @@
 """Counts, means and covariances of classes: estimation, merging and projection."""
 
+from collections.abc import Iterable
 from contextlib import nullcontext
 from copy import copy, deepcopy
 from functools import partial, reduce
@@ -401,7 +402,7 @@ class ClassStatistics:
         Raises
         ------
         TypeError
-            If a part is not a ClassStatistics.
+            If ``parts`` is not iterable, or if a part is not a ClassStatistics.
         ValueError
             If parts have different features or axes, labels of different types, such as
             strings and numbers, or covariances that are not sample covariances.
@@ -415,6 +416,11 @@ class ClassStatistics:
         >>> ClassStatistics.merge(parts)
         ClassStatistics(2 classes, 2 features, 6 samples)
         """
+        if not isinstance(parts, Iterable):
+            raise TypeError(
+                "parts must be an iterable of ClassStatistics, such as a list, got "
+                f"{type(parts).__name__}."
+            )
         return sum(map(_checked_type, parts), start=cls.empty())
 
     @property

@@ -1,6 +1,5 @@
 """Re-centering of SPD matrices by domain, and classification of new domains."""
 
-from collections import Counter
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -188,8 +187,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         -----
         UserWarning
             If a domain contains one of several classes only, because re-centering
-            removes the class information there, or if ``domain`` is None and ``y`` may
-            contain the labels of ``pyriemann.transfer.encode_domains``.
+            removes the class information there.
         """
         X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
         means, counts = {}, {}
@@ -396,7 +394,10 @@ def _domains(domain, n_samples):
 
 def _check_classes_of_domains(y, domains):
     """Warn of domains of one class; ValueError for labels of ``encode_domains``."""
-    classes = {label: {*y[members].tolist()} for label, members in domains}
+    try:
+        classes = {label: {*y[members].tolist()} for label, members in domains}
+    except TypeError:  # objects without a hash are no classes
+        return
     _check_not_encoded(classes)
     single = [label for label, found in classes.items() if len(found) == 1]
     if single and len(set.union(*classes.values())) > 1:
@@ -412,29 +413,14 @@ def _check_classes_of_domains(y, domains):
 
 
 def _check_not_encoded(classes):
-    """Raise ValueError or warn if the classes are "domain/class", as of pyriemann.
-
-    ``classes`` are the classes of each domain. If the domain is None, the labels could
-    also be classes of two parts, such as "left/slow".
-    """
-    labels = sorted({str(label) for found in classes.values() for label in found})
-    if not all("/" in label for label in labels):
-        return
-    remedy = "X, y, domain = pyriemann.transfer.decode_domains(X, y)"
-    pairs = [(domain, label) for domain in classes for label in classes[domain]]
-    if all(str(label).startswith(f"{domain}/") for domain, label in pairs):
+    """Raise ValueError if the classes of each domain are "domain/class"."""
+    labels = [(domain, str(label)) for domain in classes for label in classes[domain]]
+    if all(label.startswith(f"{domain}/") for domain, label in labels):
+        first = min(label for _, label in labels)
         raise ValueError(
-            f"The labels y, such as {labels[0]!r}, contain the domain, so each domain "
-            f"has different classes. Use {remedy}."
-        )
-    domains_of_class = Counter(label.rpartition("/")[2] for label in labels)
-    if None in classes and min(domains_of_class.values()) > 1:
-        warn_user(
-            f"domain was not passed, so the {len(labels)} labels y, such as "
-            f"{labels[0]!r}, are classes of a single domain. If "
-            f"pyriemann.transfer.encode_domains made the labels, use {remedy}, and "
-            "pass domain.",
-            UserWarning,
+            f"The labels y, such as {first!r}, contain the domain, so each domain has "
+            "different classes. Use X, y, domain = "
+            "pyriemann.transfer.decode_domains(X, y)."
         )
 
 

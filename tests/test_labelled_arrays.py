@@ -83,6 +83,19 @@ def test_labels_in_the_given_order_are_accepted():
     skgeom.SQFA(2, init=swapped(COVARIANCE)).fit(X, Y)
 
 
+def test_row_numbers_are_no_class_labels():
+    """Rows 1 and 30 of a table are prototypes of classes 0 and 1."""
+    classes = np.where(Y == "a", 0, 1)
+    fitted = [
+        skgeom.RSLVQ(init=init).fit(TABLE, classes).prototypes_
+        for init in (TABLE.iloc[[1, 30]], X[[1, 30]])
+    ]
+    assert_allclose(*fitted)
+    message = "label 1 at position 0, where prototype_labels_ has 0"
+    with pytest.raises(ValueError, match=message):
+        skgeom.RSLVQ(init=TABLE.iloc[[1, 0]]).fit(TABLE, classes)
+
+
 @pytest.mark.parametrize("labels", [["b", "a"], [1, 0]])
 def test_statistics_of_groups(labels):
     """``groupby`` sorts the labels, ``unique`` does not."""
@@ -101,6 +114,14 @@ def test_statistics_of_groups(labels):
         ClassStatistics(labels, covariances=of_class, **arrays)
     with pytest.raises(ValueError, match=r"^second_moments\[1\] has the label 'q' at"):
         ClassStatistics.from_second_moments(labels, [3, 4], of_class)
+
+
+def test_columns_of_pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    covariance = pyarrow.Table.from_pandas(COVARIANCE, preserve_index=False)
+    assert_allclose(skgeom.spatial_filters(COVARIANCE, covariance)[1], 1)
+    with pytest.raises(ValueError, match=r"^reference has the label 'q' at position 0"):
+        skgeom.spatial_filters(COVARIANCE, covariance.select(NAMES[::-1])[::-1])
 
 
 def test_columns_of_polars():

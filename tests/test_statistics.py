@@ -524,6 +524,11 @@ def test_statistics_of_no_samples(data):
             model.fit_statistics(empty)
 
 
+def test_merging_a_single_part_that_is_not_in_a_list(data):
+    with pytest.raises(TypeError, match=r"^parts must be .* list, got ClassStatistics"):
+        ClassStatistics.merge(ClassStatistics.from_data(*data))
+
+
 def exact_covariance(X):
     """By arithmetic of integers; the numbers of X are multiples of 2^-30."""
     n, unit = len(X), 2**30

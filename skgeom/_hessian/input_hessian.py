@@ -134,12 +134,11 @@ def input_hessian(
     ValueError
         If the estimator was fitted to different features or classes, has no
         probabilities, accepts float32 only, or is a multilabel classifier; if no
-        formula is available for
-        ``derivatives="analytic"``; if central differences are used and the
-        probabilities are not smooth, as for trees and nearest neighbors; if the true
-        class of a sample has probability zero, for example because its prior is zero;
-        if the Hessian contains infinite or NaN values; or if a function raises an error
-        or does not return one row of logits per sample.
+        formula is available for ``derivatives="analytic"``; if central differences are
+        used and the probabilities are not smooth, as for trees and nearest neighbors;
+        if the true class of a sample has probability zero, for example because its
+        prior is zero; if the Hessian contains infinite or NaN values; or if a function
+        raises an error or does not return one row of logits per sample.
 
     References
     ----------

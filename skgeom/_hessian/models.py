@@ -399,14 +399,14 @@ _DISCRIMINANT = "skgeom._kernel.discriminant.KernelDiscriminantAnalysis"
 _OF_TRAINING = {"fit", "partial_fit", "score", "_parameter_constraints"}
 
 
-def _formula(kind):
-    """The function of ``CLASSIFIERS`` for a class, or None.
+def _formula(classifier):
+    """The function of ``CLASSIFIERS`` for a classifier, or None.
 
-    A subclass has the formula of its base class unless it overrides attributes on which
-    the probabilities may depend.
+    A subclass has the formula of its base class unless it, or the instance, overrides
+    attributes on which the probabilities may depend.
     """
-    defined = set()
-    for base in kind.__mro__:
+    defined = _replaced_methods(classifier) - _OF_TRAINING
+    for base in type(classifier).__mro__:
         convert = CLASSIFIERS.get(base)
         if f"{base.__module__}.{base.__name__}" == _DISCRIMINANT:
             convert = kernel_discriminant
@@ -420,9 +420,17 @@ def _formula(kind):
     return None
 
 
+def _replaced_methods(estimator):
+    """The names of methods that an instance has replaced."""
+    kind = type(estimator)
+    return {name for name in vars(estimator) if callable(getattr(kind, name, None))}
+
+
 def _jacobian(transformer):
     """Jacobian of an affine transformer, (n_components, n_features), or None."""
     kind = type(transformer)
+    if "transform" in _replaced_methods(transformer):
+        return None
     if kind is PCA:
         if not transformer.whiten:
             return transformer.components_
@@ -454,7 +462,7 @@ def fitted_classifier(estimator):
         If there is a formula, but the Hessian of this classifier is undefined.
     """
     *transformers, classifier = steps_of(estimator)
-    convert = _formula(type(classifier))
+    convert = _formula(classifier)
     model = convert and convert(classifier)
     for transformer in transformers[::-1]:
         matrix = _jacobian(transformer)
@@ -498,13 +506,14 @@ def classifier_name(estimator):
 def call_in_double(function, X, name, trial=None):
     """``function(X)`` of the user; ValueError if it accepts float32 only.
 
-    ``trial``, by default the function, is called with X in float32 to find out whether
-    it accepts float32. The error of any other function is not changed.
+    ``trial``, by default the function, is then called with X in both precisions to find
+    out whether it accepts float32 only. Errors for any other reason are not changed.
     """
     try:
         return function(X)
     except Exception as error:
-        if not _accepts_single(trial or function, X):
+        trial = trial or function
+        if _accepts(trial, X, np.float64) or not _accepts(trial, X, np.float32):
             raise
         raise ValueError(
             f"{name} raised {type(error).__name__} for X in float64, in which "
@@ -514,10 +523,10 @@ def call_in_double(function, X, name, trial=None):
         ) from error
 
 
-def _accepts_single(function, X):
-    """Whether a function accepts X in float32."""
+def _accepts(function, X, dtype):
+    """Whether a function accepts X in a dtype."""
     try:
-        function(X.astype(np.float32))
+        function(X.astype(dtype))
     except Exception:
         return False
     return True

@@ -445,7 +445,7 @@ def definite(matrices):
     scales = xp.sqrt(xp.maximum(diagonals, least))
     scales = scales[:, :, None] * scales[:, None, :]
     scaled = matrices / scales
-    raised = raise_eigenvalues(scaled, size * rounding_bound(scaled))
+    raised = raise_eigenvalues(scaled, 2 * rounding_bound(scaled))
     if raised is scaled:
         return matrices
     raised = raised * scales

@@ -92,7 +92,7 @@ def from_spectrum(vectors, diagonals):
     return (vectors * diagonals[..., None, :]) @ adjoint(vectors)
 
 
-@float64_arrays("matrices", complex_allowed=True)
+@float64_arrays("matrices", definite=("matrices",), complex_allowed=True)
 def mean_affine_invariant(matrices, weights=None):
     r"""Compute the mean of SPD matrices for the affine-invariant metric.
 

@@ -12,7 +12,7 @@ from skgeom.utils.validation import (
 )
 
 
-@float64_arrays("a", "b", complex_allowed=True)
+@float64_arrays("a", "b", definite=("a", "b"), complex_allowed=True)
 def distance_affine_invariant(a, b, *, squared=False):
     r"""Compute the affine-invariant Riemannian distance between SPD matrices.
 
@@ -122,7 +122,13 @@ def calvo_oller_embedding(means, covariances):
     return _border(second_moments, means, means)
 
 
-@float64_arrays("means_a", "covariances_a", "means_b", "covariances_b")
+@float64_arrays(
+    "means_a",
+    "covariances_a",
+    "means_b",
+    "covariances_b",
+    definite=("covariances_a", "covariances_b"),
+)
 def distance_calvo_oller(
     means_a, covariances_a, means_b, covariances_b, *, squared=False
 ):

@@ -33,6 +33,7 @@ def _cast_outward(result, arguments):
     "covariances_a",
     "means_b",
     "covariances_b",
+    definite=("covariances_a", "covariances_b"),
     cast=_cast_outward,
     on_cpu=True,
 )
@@ -249,7 +250,7 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
     return xp.sqrt(xp.sum(distances**2, axis=-1))
 
 
-@float64_arrays("means_a", "means_b", "covariances")
+@float64_arrays("means_a", "means_b", "covariances", definite=("covariances",))
 def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
     r"""Compute the Fisher-Rao distance between Gaussians with equal covariances.
 

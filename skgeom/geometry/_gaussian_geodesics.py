@@ -25,7 +25,12 @@ _TOO_LONG = (
 
 
 @float64_arrays(
-    "means", "covariances", "mean_vectors", "covariance_vectors", on_cpu=True
+    "means",
+    "covariances",
+    "mean_vectors",
+    "covariance_vectors",
+    definite=("covariances",),
+    on_cpu=True,
 )
 def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
     r"""Compute the exponential map of the Fisher-Rao metric of Gaussians.
@@ -120,7 +125,14 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
     return means, covariances
 
 
-@float64_arrays("means_a", "covariances_a", "means_b", "covariances_b", on_cpu=True)
+@float64_arrays(
+    "means_a",
+    "covariances_a",
+    "means_b",
+    "covariances_b",
+    definite=("covariances_a", "covariances_b"),
+    on_cpu=True,
+)
 def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
     r"""Compute the logarithm map of the Fisher-Rao metric of Gaussians.
 

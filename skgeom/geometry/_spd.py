@@ -15,7 +15,7 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.linalg import embedded
 from skgeom.utils.validation import (
-    check_positive,
+    check_accurate,
     check_symmetric,
     cholesky,
     float64_arrays,
@@ -28,12 +28,12 @@ def _spectral(matrices, function, positive=True):
     if positive:
         cholesky(matrices, "matrices")
     eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
-    if positive:  # eigenvalues are less accurate if the units of the channels differ
-        check_positive(eigenvalues, "matrices")
+    if positive:
+        check_accurate(eigenvalues, "matrices")
     return from_spectrum(vectors, function(eigenvalues))
 
 
-@float64_arrays("matrices", complex_allowed=True)
+@float64_arrays("matrices", definite=("matrices",), complex_allowed=True)
 def sqrtm(matrices):
     """Compute the symmetric square roots of SPD matrices.
 
@@ -65,7 +65,7 @@ def sqrtm(matrices):
     return _spectral(matrices, namespace(matrices).sqrt)
 
 
-@float64_arrays("matrices", complex_allowed=True)
+@float64_arrays("matrices", definite=("matrices",), complex_allowed=True)
 def invsqrtm(matrices):
     """Compute the symmetric inverse square roots of SPD matrices.
 
@@ -98,7 +98,7 @@ def invsqrtm(matrices):
     return _spectral(matrices, lambda eigenvalues: 1 / xp.sqrt(eigenvalues))
 
 
-@float64_arrays("matrices", complex_allowed=True)
+@float64_arrays("matrices", definite=("matrices",), complex_allowed=True)
 def logm(matrices):
     """Compute the symmetric logarithms of SPD matrices.
 
@@ -161,7 +161,7 @@ def expm(matrices):
     return _spectral(matrices, namespace(matrices).exp, positive=False)
 
 
-@float64_arrays("matrices", "reference", complex_allowed=True)
+@float64_arrays("matrices", "reference", definite=("reference",), complex_allowed=True)
 def whiten(matrices, reference):
     r"""Whiten matrices with a reference matrix.
 
@@ -209,7 +209,7 @@ def _whitened(matrices, name, reference, name_of_reference):
     return (whitened + adjoint(whitened)) / 2
 
 
-@float64_arrays("a", "b", complex_allowed=True)
+@float64_arrays("a", "b", definite=("b",), complex_allowed=True)
 def generalized_eigenvalues(a, b):
     r"""Compute the generalized eigenvalues of pairs of symmetric matrices.
 

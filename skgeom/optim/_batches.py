@@ -109,6 +109,8 @@ def minimize_in_batches(
     if not np.isfinite(value + norm):
         point = _returned(finite)
         value, _, norm = _evaluate(value_and_gradient, manifold, point)
+    if not np.isfinite(value + norm):  # although a batch was finite
+        reason, converged = "The objective of all samples is not finite.", False
     return MinimizeResult(point, value, norm, n_epochs, n_steps + 1, converged, reason)
 
 

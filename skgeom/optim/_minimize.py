@@ -208,8 +208,8 @@ def _make_optimizer(optimizer):
 def _checked_start(start, manifold):
     """The start as an array of floats; a list of arrays on a product of manifolds.
 
-    A sequence of arrays is otherwise returned unchanged, because points of some
-    manifolds, such as matrices of fixed rank, have several parts.
+    A sequence of arrays of different shapes is otherwise returned unchanged, because
+    points of some manifolds, such as matrices of fixed rank, have several parts.
     """
     manifolds = getattr(manifold, "manifolds", None)
     if manifolds is not None:
@@ -219,12 +219,15 @@ def _checked_start(start, manifold):
                 f"of the product, got {start!r}."
             )
         return [_checked_start(*pair) for pair in zip(start, manifolds, strict=True)]
-    if isinstance(start, list | tuple):
-        if any(isinstance(part, np.ndarray) for part in start):
-            return start
+    parts = start if isinstance(start, list | tuple) else []
+    shapes = {part.shape for part in parts if isinstance(part, np.ndarray)}
+    if len(shapes) > 1:
+        return start
     with naming("start"):
         point = np.asarray(start)
-        return point if point.dtype.kind in "fc" else point.astype(np.float64)
+    if point.dtype.kind not in "biufc":
+        raise ValueError(f"start must be an array of numbers, got {start!r}.")
+    return point if point.dtype.kind in "fc" else point.astype(np.float64)
 
 
 class StartError(ValueError):
@@ -347,7 +350,8 @@ class _MonitoredProblem:
         """Whether the gradient at the best point is zero up to rounding."""
         cost, _, norm = self._best
         scale = self._first_norm
-        if not self._shortened_steps():
+        fell = self._costs[-1 - _WINDOW :][0] - cost > rounding(cost)
+        if not (fell and self._shortened_steps()):
             scale = max(scale, abs(cost) / self.manifold.typical_dist)
         return bool(norm <= _NEGLIGIBLE * scale)
 

@@ -449,6 +449,11 @@ def is_dask(data):
     return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
+def in_memory(values):
+    """Dask data computed; other values unchanged."""
+    return values.compute() if is_dask(values) else values
+
+
 def check_not_dask(estimator, X, remedy, name=None):
     """Raise TypeError for Dask data, instead of reading all data into memory."""
     if is_dask(X):

@@ -33,6 +33,7 @@ from skgeom.utils.array_api import (
     float_dtype,
     float_dtypes,
     in_double,
+    in_memory,
     is_complex,
     is_dask,
     is_in_host_memory,
@@ -119,15 +120,17 @@ def checked_targets(y, X, **options):
     return y
 
 
-def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
+def float64_arrays(*names, definite=(), cast=None, complex_allowed=False, on_cpu=False):
     """Decorate a function: compute in float64, whatever the dtypes of the arguments.
 
     The decorated function receives its arguments ``names`` as float64 arrays, because
     factorizations in float32 would lose half of the accurate digits. The result is
-    converted to float32 if all these arguments are float32 arrays. The arguments must
-    not be data frames with different orders of the features, the last axis. If
-    ``cast(result, arguments)`` is given, it performs this conversion; ``arguments`` are
-    the arguments of the call by name.
+    converted to float32 if all these arguments are float32 arrays. Singular float32
+    matrices may be positive definite in float64, so the arguments in ``definite`` are
+    checked with the rounding errors of float32. The arguments must not be data frames
+    with different orders of the features, the last axis. If ``cast(result, arguments)``
+    is given, it performs this conversion; ``arguments`` are the arguments of the call
+    by name.
 
     If an argument is an array of another library than NumPy on a device such as a GPU,
     all arguments are moved to this device, in float32 if the device does not support
@@ -162,10 +165,13 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
             double = float_dtype(model)
             if any(is_complex(array) for array in arrays.values()):
                 double = xp.complex128 if double == xp.float64 else xp.complex64
-            for name, array in arrays.items():
-                bound.arguments[name] = astype(array, double)
-            result = function(*bound.args, **bound.kwargs)
             single = (xp.float32, xp.complex64)
+            for name, array in arrays.items():
+                converted = bound.arguments[name] = astype(array, double)
+                if name in definite and array.dtype in single:
+                    check_symmetric(converted, name)
+                    cholesky(converted, name, precision(real_part(array)))
+            result = function(*bound.args, **bound.kwargs)
             if not all(array.dtype in single for array in arrays.values()):
                 return result
             if cast is not None:
@@ -252,8 +258,11 @@ def check_finite(arrays, name, axis):
         )
 
 
-def check_positive(eigenvalues, name):
-    """Raise ValueError unless all eigenvalues of a stack, (..., n), are positive."""
+def check_positive(eigenvalues, name, remedy=_SHRINK):
+    """Raise ValueError unless all eigenvalues of a stack, (..., n), are positive.
+
+    ``remedy`` is the remedy for eigenvalues that are zero up to rounding.
+    """
     xp = namespace(eigenvalues)
     smallest = xp.min(eigenvalues, axis=-1)
     bad = ~(smallest > 0)
@@ -263,7 +272,21 @@ def check_positive(eigenvalues, name):
         is_covariance = lowest > -1e-6 * largest
         raise ValueError(
             f"{name}{_where(bad)} is not positive definite: its smallest eigenvalue "
-            f"is {lowest:.3g}. {_SHRINK if is_covariance else _INDEFINITE}"
+            f"is {lowest:.3g}. {remedy if is_covariance else _INDEFINITE}"
+        )
+
+
+def check_accurate(eigenvalues, name):
+    """Raise ValueError unless computed eigenvalues of SPD matrices are positive.
+
+    Unlike Cholesky factors, eigenvalues are inaccurate if the units of channels differ.
+    """
+    smallest = to_numpy(eigenvalues).min(axis=-1)
+    if not (smallest > 0).all():
+        raise ValueError(
+            f"The amplitudes of the channels of {name}{_where(~(smallest > 0))} differ "
+            "too much for accurate eigenvalues. Divide each channel by its standard "
+            "deviation."
         )
 
 
@@ -318,6 +341,7 @@ def cholesky(matrices, name, epsilon=None):
         the first such matrix, its eigenvalues and the remedy.
     """
     xp = namespace(matrices)
+    epsilon = epsilon or precision(real_part(matrices))
     bound = rounding_bound(matrices, epsilon)
     with suppress(np.linalg.LinAlgError):
         factors = cholesky_factors(matrices)
@@ -327,13 +351,16 @@ def cholesky(matrices, name, epsilon=None):
         if index:  # raises an error for the first matrix that is not accepted
             cholesky(matrices[(*index, ...)], f"{name}{list(index)}", epsilon)
     matrices = to_numpy(matrices)
-    check_positive(np.linalg.eigvalsh(matrices), name)
+    remedy = _SHRINK
+    if epsilon > np.finfo(np.float64).eps:
+        remedy += " It may suffice to compute the matrices in float64, not in float32."
+    check_positive(np.linalg.eigvalsh(matrices), name, remedy)
     deviations = np.sqrt(np.diagonal(matrices, axis1=-2, axis2=-1).real)
     correlations = matrices / deviations[..., None, :] / deviations[..., :, None]
     smallest = np.linalg.eigvalsh(correlations)[..., 0].min()
     raise ValueError(
         f"{name} is not positive definite to working precision: the smallest "
-        f"eigenvalue of its correlation matrix is {smallest:.3g}. {_SHRINK}"
+        f"eigenvalue of its correlation matrix is {smallest:.3g}. {remedy}"
     )
 
 
@@ -443,7 +470,7 @@ def checked_groups(groups, y, sample_weight=None):
 
 def sample_labels(labels, name, n_samples):
     """Validated labels of the samples, such as groups: one per sample, none missing."""
-    labels = known_labels(labels.compute() if is_dask(labels) else labels, name)
+    labels = known_labels(in_memory(labels), name)
     labels = np.asarray(on_cpu(labels))
     if labels.shape not in ((n_samples,), (n_samples, 1)):
         raise ValueError(
@@ -790,6 +817,8 @@ def labels_of(values, axis):
         labels = values.axes[axis]
         is_default = labels.name is None and getattr(labels, "start", None) == 0
         return [] if is_default and labels.step == 1 else [*labels]
+    if axis and hasattr(values, "column_names"):  # a table of pyarrow
+        return values.column_names
     if axis and type(values).__module__.startswith("polars."):
         names = getattr(values, "columns", [])  # a series has no labels
         return [] if names == [f"column_{k}" for k in range(len(names))] else names
@@ -817,14 +846,15 @@ def check_same_features(arrays):
 def check_labels(values, axis, expected, name, of):
     """Raise ValueError if labels along an axis contradict the expected order.
 
-    Labels that do not occur in ``expected`` have a different meaning. ``of`` is what
-    has the expected order, such as "classes".
+    If a label does not occur in ``expected``, the labels have a different meaning, such
+    as the numbers of rows. ``of`` is what has the expected order, such as "classes".
     """
     found = labels_of(values, axis)
     pairs = zip(found, () if expected is None else expected, strict=False)
     wrong = [(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]]
-    if wrong and not {*found}.isdisjoint(expected):
+    if wrong and {*found} <= {*expected}:
         number, label, other = wrong[0]
+        other = other.item() if hasattr(other, "item") else other
         raise ValueError(
             f"{name} has the label {label!r} at position {number}, where {of} has "
             f"{other!r}. Sort {name} in the order of {of}, or pass an array."

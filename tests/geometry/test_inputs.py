@@ -220,6 +220,30 @@ def test_index_is_that_in_the_argument_when_pairs_broadcast(make_spd):
         geometry.distance_fisher_rao_diagonal([0, 0], [1, 1], [0, 0, 0], [1, 1, 1])
 
 
+@pytest.mark.parametrize("name", [k for k, v in ARGUMENTS.items() if "spd" in v])
+def test_singular_float32_matrices_are_refused(name, make_arguments):
+    """Rounding to float32 makes half of them positive definite in float64."""
+    kinds, centering = ARGUMENTS[name], np.eye(3) - 1 / 3
+    arguments = [array.astype(np.float32) for array in make_arguments(kinds)]
+    for position in np.flatnonzero(np.equal(kinds, "spd")):
+        for matrix in arguments[position].reshape(-1, 3, 3):
+            singular = (centering @ matrix @ centering).astype(np.float32)
+            changed = [array[0, 0] for array in arguments]
+            changed[position] = singular
+            with pytest.raises(ValueError, match=r"definite.* float64, not in float"):
+                getattr(geometry, name)(*changed)
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "invsqrtm", "logm"])
+def test_channels_of_very_different_amplitudes(name, make_spd):
+    """Positive definite matrices, for which shrinkage would be the wrong remedy."""
+    matrices, scales = make_spd((2,), 4), np.array([1, 1, 1, 1e9])
+    matrices[1] *= np.outer(scales, scales)
+    function, remedy = getattr(geometry, name), r"\[1\] differ too much .* Divide each"
+    with pytest.raises(ValueError, match=f"amplitudes of the channels of .*{remedy}"):
+        function(matrices)
+
+
 # Arrays of other libraries: the same results, of the same library.
 
 # Those that return distances, which have a gradient but for the one found by a search.

@@ -43,6 +43,20 @@ def test_bad_parameters(rng, model, message):
         model.fit(X, y)
 
 
+class AtMost100Samples(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        if len(X) > 100:
+            raise RuntimeError("more than 100 samples")
+        return super().fit(X, y, sample_weight)
+
+
+def test_errors_of_classifiers_that_depend_on_the_samples(rng):
+    """Fits to some of the samples do not raise them, in any precision."""
+    X, y = rng.normal(size=(120, 5)), np.arange(120) % 2
+    with pytest.raises(RuntimeError, match="than 100 samples"):
+        CHP(AtMost100Samples()).fit(X, y)
+
+
 def test_unscaled_feature_warns():
     """It determines the covariance, but not the Hessian."""
     X, y = load_wine(return_X_y=True)

@@ -291,3 +291,14 @@ def test_subclasses(data, base, assert_close):
     tempered = Tempered().fit(2 * X, y)
     with pytest.raises(ValueError, match="no formula"):
         input_hessian(tempered, X, y, derivatives="analytic")
+
+
+@pytest.mark.parametrize(
+    ("step", "method"), [("logisticregression", "predict_proba"), ("pca", "transform")]
+)
+def test_methods_replaced_on_an_instance(data, step, method):
+    X, y = data
+    model = make_pipeline(PCA(), LogisticRegression()).fit(X, y)
+    setattr(model[step], method, getattr(model[step], method))
+    with pytest.raises(ValueError, match="no formula"):
+        input_hessian(model, X, y, derivatives="analytic")

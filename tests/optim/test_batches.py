@@ -104,6 +104,15 @@ def test_values_that_are_not_finite_shorten_the_steps(failure):
     assert "not finite" in result.reason
 
 
+def test_objective_that_is_finite_for_some_batches(objective):
+    """The optimization is stopped, but the point is no solution."""
+    objective.matrices[0] = np.nan
+    result = run(objective, Sphere(6, 1), callback=lambda point, cost: True)
+    assert np.isnan(result.cost)
+    assert not result.converged
+    assert "of all samples is not finite" in result.reason
+
+
 def test_objective_that_is_not_finite():
     with pytest.raises(StartError, match="not finite"):
         run(Quadratic(np.full((10, 6, 6), np.nan)), Sphere(6, 1))

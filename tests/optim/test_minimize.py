@@ -217,6 +217,18 @@ def test_minimum_after_a_barrier(optimizer):
     assert result.converged
 
 
+def test_start_at_the_minimum_of_a_narrow_domain(optimizer):
+    # Early steps leave the domain, but no step can decrease the cost.
+    def cost(x):
+        inside = 1 - 1e4 * x @ x
+        if inside <= 0:
+            return np.inf, x
+        return 100 - np.log(inside), 2e4 * x / inside
+
+    start = np.full(3, 1e-12)
+    assert minimize(cost, Euclidean(3), start, optimizer=optimizer).converged
+
+
 @pytest.mark.parametrize("failure", ["error", np.inf, np.nan])
 def test_barrier(optimizer, failure):
     rates, n_failures = np.array([10.0, 20, 40]), 0
@@ -259,6 +271,7 @@ def test_product_manifold(optimizer):
     [
         (Euclidean(2), [10, 10]),
         (Euclidean(2), np.array([10, 10])),
+        (Euclidean(2, 1), [np.array([10]), np.array([10])]),
         (Product([Euclidean(1), Euclidean(1)]), ([10], [10])),
     ],
 )
@@ -277,12 +290,13 @@ def test_start_of_integers_and_lists(optimizer, manifold, start):
     [
         (Euclidean(2), [1, [2, 3]]),
         (Euclidean(2), ["one", "two"]),
+        (Euclidean(2), None),
         (Product([Euclidean(1), Euclidean(1)]), [[1.0]]),
         (Product([Euclidean(1), Euclidean(1)]), 1.0),
     ],
 )
 def test_malformed_start(manifold, start):
-    with pytest.raises(ValueError, match="start"):
+    with pytest.raises(ValueError, match=r"start(:| must be a)"):
         minimize(lambda x: (0.0, x), manifold, start)
 
 

@@ -155,6 +155,7 @@ def test_score_counts_rejected_samples_as_errors(blobs):
             lambda y, w: (y.astype(str), w),
             r"'\d', which is text, but the class 0",
         ),
+        (lambda y, w: (y.astype("S"), w), r"b'\d', which is bytes, but the class 0"),
         (lambda y, w: (np.where(y, y, np.nan), w), "y contains NaN"),
         (lambda y, w: (pd.Series(y, dtype="Int64").where(y > 0), w), "missing label"),
         (lambda y, w: (y, w * np.nan), "sample_weight contains NaN"),

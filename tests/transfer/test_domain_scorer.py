@@ -127,6 +127,18 @@ def test_pos_label_selects_the_class_of_the_scores(subjects, positive):
     assert scorer(model, X, y, domain) == expected[average_precision_score]
 
 
+def test_averages_over_classes_need_no_pos_label(subjects):
+    X, y, domain = subjects
+    y = np.array(["left", "right"])[y]
+    model = TransferDiscriminantAnalysis().fit(X, y, domain)
+    predicted = model.predict(X, domain)
+    scorer = make_domain_scorer(f1_score, average="macro")
+    of_class = [f1_score(y, predicted, pos_label=label) for label in ("left", "right")]
+    assert_allclose(scorer(model, X, y, domain), np.mean(of_class))
+    of_pair = make_domain_scorer(lambda y, predicted, average: average, average=3)
+    assert of_pair(model, X, y, domain) == 3
+
+
 def test_unknown_methods_are_errors():
     with pytest.raises(ValueError, match=r"response_method' .*'transform'"):
         make_domain_scorer(accuracy_score, response_method="transform")

@@ -175,10 +175,12 @@ def test_encoded_domains_are_not_classes(people):
     for estimator in BY_DOMAIN:
         with pytest.raises(ValueError, match=r"'ann/0', contain .*decode_dom"):
             estimator.fit(X, encoded, domain=domain)
-        with pytest.warns(UserWarning, match=r"9 labels y, such as 'ann/0'.*decode"):
-            estimator.fit(X, encoded)
-    # Labels with a slash that are classes of each domain, and labels of one part.
-    for labels in (np.array(["go/left", "go/right", "stop"])[y], "go/" + y.astype(str)):
+    # Labels with a slash that are classes of each domain, such as events of MNE.
+    events = np.array(["aud/l", "aud/r", "vis/l", "vis/r"])[np.arange(len(y)) % 4]
+    # Recentering does not use y, so it may contain any objects.
+    lists = np.empty(len(y), dtype=object)
+    lists[:] = [[label] for label in y]
+    for labels in (events, "go/" + y.astype(str), lists):
         Recentering().fit(X, labels, domain=domain)
         Recentering().fit(X, labels)
 
