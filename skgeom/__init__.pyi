@@ -158,12 +158,11 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     priors_: NDArray[Any]
     regularization_: float
     shrinkage_: NDArray[Any]
-    diagonal_shrinkage_: float
-    shrinkage_selection_: Literal['held-out', 'closed-form', 'none']
-    prior_samples_: float | None
-    prior_weight_: float
+    ridge_: float
+    target_: Literal['diagonal', 'identity'] | None
     temperature_: float
-    selection_scores_: Any
+    label_noise_: float
+    selection_: Any
     statistics_: ClassStatistics
     n_features_in_: int
     feature_names_in_: NDArray[Any]
@@ -246,13 +245,13 @@ class PLRSQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
     metric_shrinkage_: float
     components_: NDArray[Any]
     representability_: float
-    representability_scores_: Any
+    selection_: Any
     priors_: NDArray[Any]
     classes_: NDArray[Any]
     loss_curve_: NDArray[Any]
     n_iter_: int
     n_features_in_: int
-    def __init__(self, n_prototypes: int | ArrayLike = 1, *, metric: Literal['euclid', 'logdet', 'logeuclid', 'mahalanobis', 'riemann', 'tangent'] = 'tangent', sigma2: Literal['auto', 'learn'] | float = 'auto', sigma2_scale: float = 1.0, representability: Literal['auto'] | float = 'auto', n_components: int | None = None, priors: Literal['uniform', 'empirical'] | None | _Array = 'uniform', class_weight: Literal['balanced'] | None | dict[Any, Any] = None, init: Literal['kmeans'] | _Array = 'kmeans', solver: Literal['auto', 'lbfgs', 'sgd'] = 'auto', max_iter: int = 100, tol: float = 0.01, learning_rate: Literal['auto'] | float = 'auto', batch_size: int = 1, shuffle: bool = True, warm_start: bool = False, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
+    def __init__(self, n_prototypes: int | ArrayLike = 1, *, metric: Literal['euclid', 'logdet', 'logeuclid', 'mahalanobis', 'riemann', 'tangent'] = 'tangent', sigma2: Literal['auto', 'learn'] | float = 'auto', sigma2_scale: float = 1.0, representability: Literal['auto'] | float = 'auto', n_components: int | None = None, priors: Literal['uniform', 'empirical'] | None | _Array = None, class_weight: Literal['balanced'] | None | dict[Any, Any] = None, init: Literal['kmeans'] | _Array = 'kmeans', solver: Literal['auto', 'lbfgs', 'sgd'] = 'auto', max_iter: int = 100, tol: float = 0.01, learning_rate: Literal['auto'] | float = 'auto', batch_size: int = 1, shuffle: bool = True, warm_start: bool = False, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
     def decision_function(self, X: ArrayLike) -> NDArray[Any]: ...
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self: ...
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self: ...
@@ -278,14 +277,14 @@ class RSLVQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
     prototype_labels_: NDArray[Any]
     sigma2_: float
     representability_: float
-    representability_scores_: Any
+    selection_: Any
     priors_: NDArray[Any]
     classes_: NDArray[Any]
     loss_curve_: NDArray[Any]
     n_iter_: int
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_prototypes: int | ArrayLike = 1, *, sigma2: Literal['auto', 'learn'] | float = 'auto', sigma2_scale: float = 1.0, representability: Literal['auto'] | float = 'auto', priors: Literal['uniform', 'empirical'] | None | _Array = 'uniform', class_weight: Literal['balanced'] | None | dict[Any, Any] = None, init: Literal['kmeans'] | _Array = 'kmeans', solver: Literal['auto', 'lbfgs', 'sgd'] = 'auto', max_iter: int = 100, tol: float = 0.01, learning_rate: Literal['auto'] | float = 'auto', batch_size: int = 1, shuffle: bool = True, warm_start: bool = False, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
+    def __init__(self, n_prototypes: int | ArrayLike = 1, *, sigma2: Literal['auto', 'learn'] | float = 'auto', sigma2_scale: float = 1.0, representability: Literal['auto'] | float = 'auto', priors: Literal['uniform', 'empirical'] | None | _Array = None, class_weight: Literal['balanced'] | None | dict[Any, Any] = None, init: Literal['kmeans'] | _Array = 'kmeans', solver: Literal['auto', 'lbfgs', 'sgd'] = 'auto', max_iter: int = 100, tol: float = 0.01, learning_rate: Literal['auto'] | float = 'auto', batch_size: int = 1, shuffle: bool = True, warm_start: bool = False, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
     def decision_function(self, X: ArrayLike) -> NDArray[Any]: ...
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self: ...
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self: ...

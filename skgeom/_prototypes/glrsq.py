@@ -77,28 +77,24 @@ class MarginMixin:
         folds, learner = Folds(training, _ENOUGH), copy(self)
         if not folds.parts:
             return 1.0
-
-        def fit(rest, held_out):
-            metric, is_curved = rest.metric, rest.metric.tangent_metric
-            flat = in_tangent_space(rest) if is_curved else rest
-            solver = learner._solver(
-                flat, learner._loss(flat), np.random.RandomState(0)
-            )
-            learner._store(flat, solver())  # GMLVQ compares with its matrix
-            prototypes = learner._training.prototypes
-            prototypes = flat.metric.decode(prototypes) if is_curved else prototypes
-            distances = partial(learner._compare, metric)
-            squared = compare(distances, held_out.Z, prototypes)
-            scores = nearest_scores(squared, training.counts)
-            return rest.prototypes, _CERTAIN * scores / initial
-
         with warnings.catch_warnings():  # the fit to all samples repeats the warning
             warnings.simplefilter("ignore", ConvergenceWarning)
-            scores = folds.log_densities(fit)
+            scores = folds.log_densities(learner._fit_fold) * (_CERTAIN / initial)
         folds.warn_if_at_chance(scores)
         even = np.full(scores.shape[1], -np.log(scores.shape[1]))
         samples = folds.labels, folds.weights, folds.groups, folds.n_samples
         return calibrated_temperature(scores, even, *samples) / _CERTAIN
+
+    def _fit_fold(self, rest, held_out):
+        """Initial prototypes, and class scores of held-out samples after training."""
+        metric, is_curved = rest.metric, rest.metric.tangent_metric
+        flat = in_tangent_space(rest) if is_curved else rest
+        solver = self._solver(flat, self._loss(flat), np.random.RandomState(0))
+        self._store(flat, solver())  # GMLVQ compares with its matrix
+        prototypes = self._training.prototypes
+        prototypes = flat.metric.decode(prototypes) if is_curved else prototypes
+        squared = compare(partial(self._compare, metric), held_out.Z, prototypes)
+        return rest.prototypes, nearest_scores(squared, rest.counts)
 
 
 margin_constraints = {"temperature": [StrOptions({"auto"}), positive]}

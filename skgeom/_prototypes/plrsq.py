@@ -96,8 +96,8 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     representability_ : float
         The given or selected value of ``representability``.
     selection_ : Selection or None
-        The candidates of ``representability`` and their scores, see
-        :class:`~skgeom.Selection`. None if the value was not selected.
+        The candidates of ``representability``, their scores and the selected value,
+        see :ref:`selection`. None without a selection.
     priors_ : ndarray of shape (n_classes,)
         The class probabilities in predictions.
     """

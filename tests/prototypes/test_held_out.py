@@ -142,6 +142,7 @@ def test_neither_order_nor_unit_nor_a_constant_weight_matters(spd, model):
         assert_allclose(found, model.predict_proba(X), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 def test_a_warm_start_keeps_the_weight():
     X, y = wine()
     model = RSLVQ(warm_start=True).fit(X, y)
