@@ -758,11 +758,13 @@ def _summary(training):
     the numbers of equal samples are equal.
     """
     Z = training.Z
-    squared = compare(training.metric.squared_distances, Z, training.prototypes)
+    squared = to_numpy(
+        compare(training.metric.squared_distances, Z, training.prototypes)
+    )
     Z = Z if issparse(Z) else to_numpy(Z).reshape(len(squared), -1)
     projection = Z @ np.random.default_rng(0).standard_normal(Z.shape[1])
     projection /= projection.std() or 1
-    numbers = np.column_stack([to_numpy(squared) / training.variance, projection])
+    numbers = np.column_stack([squared / training.variance, projection])
     return np.float32(1 + numbers)
 
 
