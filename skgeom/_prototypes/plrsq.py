@@ -135,7 +135,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             return
         log_priors, log_densities = np.log(priors), []
         scores = np.full((len(_WEIGHTS), len(folds.labels)), np.nan)
-        for weight in _WEIGHTS:
+        for weight in _WEIGHTS.tolist():
             loss = self._loss(training, weight)
             found = folds.log_densities(partial(self._fit_fold, loss, scale))
             log_densities.append(found)
