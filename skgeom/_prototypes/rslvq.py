@@ -55,11 +55,8 @@ class RSLVQ(LikelihoodClassifier):
         Without the term, the prototypes of separable classes move to infinity. The
         value 0 yields the cost of [1]_ and [2]_.
 
-        ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"``, cross-validation with five folds
-        selects one of 10 values from 1e-4 to 0.1, by the mean log probability of
-        held-out samples with equal class weights. The largest value within 1.5 standard
-        errors of the best value is selected, where the standard error is computed from
-        paired differences.
+        ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
+        :ref:`selection`. It is 0 for ``"sgd"``.
     {priors}
     {class_weight}
     {init}
@@ -82,7 +79,7 @@ class RSLVQ(LikelihoodClassifier):
     {prototype_labels_}
     {sigma2_}
     {representability_}
-    {representability_scores_}
+    {selection_}
     {priors_}
     {classes_}
     {loss_curve_}
@@ -124,7 +121,7 @@ class RSLVQ(LikelihoodClassifier):
         sigma2="auto",
         sigma2_scale=1.0,
         representability="auto",
-        priors="uniform",
+        priors=None,
         class_weight=None,
         init="kmeans",
         solver="auto",
