@@ -246,7 +246,7 @@ class PLRSQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
     metric_shrinkage_: float
     components_: NDArray[Any]
     representability_: float
-    selection_: Any
+    selection_: Selection | None
     priors_: NDArray[Any]
     classes_: NDArray[Any]
     loss_curve_: NDArray[Any]
@@ -278,7 +278,7 @@ class RSLVQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
     prototype_labels_: NDArray[Any]
     sigma2_: float
     representability_: float
-    selection_: Any
+    selection_: Selection | None
     priors_: NDArray[Any]
     classes_: NDArray[Any]
     loss_curve_: NDArray[Any]
