@@ -4,7 +4,8 @@ Automatic shrinkage and regularization of SQFA
 
 By default, :class:`~skgeom.SQFA` and :class:`~skgeom.AMAGauss` select the shrinkage of
 the class covariances and the regularization by the mean log posterior of held-out
-samples. ``selection_`` contains the scores of all candidates.
+samples. The fitted attribute ``selection_``, a :class:`~skgeom.Selection`, contains the
+scores of all candidates.
 """
 
 # sphinx_gallery_thumbnail_number = 100
