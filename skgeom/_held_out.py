@@ -51,13 +51,6 @@ class HeldOut:
         Validated samples, their labels, and their weights or None.
     groups : ndarray of int or None
         Indices of the groups of samples of positive weight.
-
-    Attributes
-    ----------
-    X, y, weights, groups : ndarray
-        The samples, their labels, weights and groups.
-    rows : ndarray of int
-        Their rows among the given samples of positive weight.
     """
 
     def __init__(self, X, y, sample_weight=None, groups=None):
@@ -67,10 +60,10 @@ class HeldOut:
         self._has_groups = groups is not None
         X, y = to_numpy(take(X, rows)).astype(np.float64, copy=False), y[rows]
         distinct, self.weights, self.groups = distinct_rows(X, y, weights, groups)
-        self.X, self.y, self.rows = X[distinct], y[distinct], rows[distinct]
+        self.X, self.y = X[distinct], y[distinct]
 
-    def folds(self, most_partitions=_MOST_PARTITIONS, enough=_ENOUGH):
-        """The rows of each fold, until ``enough`` samples are held out.
+    def folds(self):
+        """The rows of each fold, until ``_ENOUGH`` samples are held out.
 
         Folds of large data end early, once the rarest class also has its share of the
         held-out samples, but not with groups: one fold can contain few groups. Few
@@ -79,7 +72,7 @@ class HeldOut:
         """
         labels = np.unique(self.y, return_inverse=True)[1]
         held_out = np.zeros(labels.max() + 1)
-        for seed in range(most_partitions):
+        for seed in range(_MOST_PARTITIONS):
             folds = folds_of_distinct(self.y, self.groups, seed=seed)
             classes = np.unique(labels[folds >= 0])
             for fold in range(folds.max() + 1):
@@ -87,10 +80,10 @@ class HeldOut:
                 if len(rows):
                     yield rows
                 held_out += np.bincount(labels[rows], minlength=len(held_out))
-                is_enough = held_out[classes].min() * len(classes) >= enough
-                if is_enough and not self._has_groups:
+                enough = held_out[classes].min() * len(classes) >= _ENOUGH
+                if enough and not self._has_groups:
                     return
-            if held_out.sum() >= enough:
+            if held_out.sum() >= _ENOUGH:
                 return
 
 

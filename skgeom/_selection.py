@@ -173,7 +173,7 @@ def tempered_scores(log_densities, log_priors, labels, weights, n_samples):
     temperature = 1.0
     while len(active):
         joint = log_densities[active] / temperature + log_priors
-        found = log_posteriors(joint, log_priors, labels[None], n_samples)
+        found = _log_posteriors(joint, log_priors, labels[None], n_samples)
         new = found @ weights
         is_better = np.round(new - means[active], 6) > 0
         active, found = active[is_better], found[is_better]
@@ -207,10 +207,10 @@ def calibrated_temperature(log_densities, log_priors, labels, weights, groups, n
     losses, with_random, errors = [], [], []
     for temperature in temperatures:
         joint = log_densities / temperature + log_priors
-        with_random.append(-weights @ log_posteriors(joint, log_priors, labels, n))
-        found = log_softmax(joint, axis=1)
-        losses.append(-found[rows, labels])
-        errors.append(weights @ (1 - np.exp(found.max(axis=1))))
+        with_random.append(-weights @ _log_posteriors(joint, log_priors, labels, n))
+        log_posteriors = log_softmax(joint, axis=1)
+        losses.append(-log_posteriors[rows, labels])
+        errors.append(weights @ (1 - np.exp(log_posteriors.max(axis=1))))
     best, one = np.argmin(np.round(with_random, 6)), np.argmin(abs(temperatures - 1))
     if best > one:
         n_effective = min(n / len(rows), 1) / np.square(weights).sum()
@@ -225,7 +225,7 @@ def calibrated_temperature(log_densities, log_priors, labels, weights, groups, n
     return float(temperatures[min(best, lowest)])
 
 
-def log_posteriors(joint, log_priors, labels, n):
+def _log_posteriors(joint, log_priors, labels, n):
     """Log posteriors of the labels, with label noise."""
     own = np.take_along_axis(joint, labels[..., None], axis=-1)
     ratios = joint - own

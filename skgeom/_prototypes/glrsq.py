@@ -1,11 +1,9 @@
 """Generalized learning Riemannian space quantization, GLRSQ."""
 
-import warnings
 from copy import copy
 from functools import partial
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from skgeom._prototypes._losses import MarginLoss, nearest_scores
@@ -15,19 +13,11 @@ from skgeom._prototypes._prototype_classifier import (
     StreamingPrototypeClassifier,
     streaming_constraints,
 )
-from skgeom._prototypes._training import Folds, compare, in_tangent_space
-from skgeom._selection import calibrated_temperature
+from skgeom._prototypes._training import compare, in_tangent_space, select_temperature
 from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
 
 # Slope of the sigmoid for "lbfgs". Chosen on BCI IV 2a in `bench_lvq.py fits`.
 _SLOPE = 10.0
-# Number of held-out samples that select the temperature. With 1,000 samples, the
-# log-loss of GMLVQ on digits and of GLRSQ on BCI IV 2a, both with balanced classes,
-# differs by less than 2 %, and GMLVQ takes 2.5 times as long.
-_ENOUGH = 200
-# The scores are multiplied by this number before the calibration, which would otherwise
-# prefer T = 1. The posteriors are then certain without a temperature.
-_CERTAIN = 64.0
 
 
 class MarginMixin:
@@ -37,10 +27,12 @@ class MarginMixin:
     ----------
     temperature : float or "auto", default="auto"
         Temperature T of the class probabilities (see Notes), in the unit of the
-        distance. ``"auto"`` selects T by about 200 held-out samples, see
-        :ref:`selection`. This requires up to five additional trainings; with
-        ``metric="riemann"``, in the tangent space. A number saves this time and does
-        not change the predicted classes.
+        distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
+        samples. This requires one additional training for more than about 1,000
+        distinct samples, and up to five for fewer samples. With ``metric="riemann"``,
+        the additional trainings use the tangent space; with ``metric="mahalanobis"``,
+        they estimate the covariance without the held-out samples. A number saves this
+        time and does not change the predicted classes.
 
     Attributes
     ----------
@@ -63,38 +55,27 @@ class MarginMixin:
         if self.temperature != "auto":
             self.temperature_ = float(self.temperature)
         elif not streams:
-            self.temperature_ = initial * self._selected_temperature(training, initial)
+            learner = copy(self)  # stores the prototypes of each fold
+            selected = select_temperature(training, learner._held_out_distances)
+            self.temperature_ = selected or initial
         elif np.isfinite(training.n_epochs):
             self.temperature_ = initial
 
-    def _selected_temperature(self, training, initial):
-        """The temperature that held-out samples select, as a multiple of ``initial``.
+    def _held_out_distances(self, rest, held_out):
+        """Squared distances of held-out samples from prototypes fitted to the rest.
 
         If the metric has a ``tangent_metric``, the prototypes are fitted in the tangent
         space at the mean of the initial prototypes. This takes a fraction of the time,
         and is accurate enough to select the temperature.
         """
-        folds, learner = Folds(training, _ENOUGH), copy(self)
-        if not folds.parts:
-            return 1.0
-        with warnings.catch_warnings():  # the fit to all samples repeats the warning
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            scores = folds.log_densities(learner._fit_fold) * (_CERTAIN / initial)
-        folds.warn_if_at_chance(scores)
-        even = np.full(scores.shape[1], -np.log(scores.shape[1]))
-        samples = folds.labels, folds.weights, folds.groups, folds.n_samples
-        return calibrated_temperature(scores, even, *samples) / _CERTAIN
-
-    def _fit_fold(self, rest, held_out):
-        """Initial prototypes, and class scores of held-out samples after training."""
         metric, is_curved = rest.metric, rest.metric.tangent_metric
-        flat = in_tangent_space(rest) if is_curved else rest
-        solver = self._solver(flat, self._loss(flat), np.random.RandomState(0))
-        self._store(flat, solver())  # GMLVQ compares with its matrix
+        rest = in_tangent_space(rest) if is_curved else rest
+        solver = self._solver(rest, self._loss(rest), np.random.RandomState(0))
+        self._store(rest, solver())
         prototypes = self._training.prototypes
-        prototypes = flat.metric.decode(prototypes) if is_curved else prototypes
-        squared = compare(partial(self._compare, metric), held_out.Z, prototypes)
-        return rest.prototypes, nearest_scores(squared, rest.counts)
+        if is_curved:
+            prototypes = rest.metric.decode(prototypes)
+        return compare(partial(self._compare, metric), held_out.Z, prototypes)
 
 
 margin_constraints = {"temperature": [StrOptions({"auto"}), positive]}

@@ -59,9 +59,10 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         positive numbers. None sets all weights to 1.
     temperature : float or "auto", default="auto"
         Temperature T of the class probabilities (see Notes), in the unit of the
-        distance. ``"auto"`` selects T by about 200 held-out samples, see
-        :ref:`selection`. This requires up to five additional trainings. A number saves
-        this time and does not change the predicted classes.
+        distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
+        samples. This requires one additional training for more than about 1,000
+        distinct samples, and up to five for fewer samples. A number saves this time and
+        does not change the predicted classes.
     init : "kmeans" or array-like, default="kmeans"
         Initial prototypes. With ``"kmeans"``, the initial prototype of a class is the
         mean of its samples. A class with several prototypes starts from the means of

@@ -18,8 +18,7 @@ from skgeom._prototypes._prototype_classifier import (
     check_unchanged,
     streaming_constraints,
 )
-from skgeom._prototypes._training import Folds, PrototypeCost, minimize_cost
-from skgeom._selection import choose, log_posteriors
+from skgeom._prototypes._training import select_representability
 from skgeom.geometry._affine_invariant import (
     affine_invariant_mean,
     from_spectrum,
@@ -35,13 +34,6 @@ from skgeom.utils.estimator import (
 from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import check_priors
 
-# Candidates of representability. With 0.1, prototypes are close to the class means;
-# with 1e-4, close to the maximum of the likelihood. Larger candidates are sometimes
-# selected by chance: with few samples of three classes of SSVEP, the accuracy with
-# candidates up to 1 is 5 percentage points lower (`bench_constants.py`).
-_WEIGHTS = np.logspace(-1, -4, 10)
-# Number of held-out samples after which no further fold is held out.
-_ENOUGH = 500
 # The automatic ``representability`` for "riemann" and "logdet", whose prototypes are
 # not encoded as vectors. Chosen on ETH-80 and BCI IV 2a in `bench_lvq.py metrics`.
 _REPRESENTABILITY = 0.03
@@ -77,17 +69,23 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         value 0 yields the cost of [1]_, whose authors stop the optimization early
         instead.
 
-        ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
-        :ref:`selection`. It is 0 for ``"sgd"``, and 0.03 for ``"lbfgs"`` with the
-        metrics ``"riemann"`` and ``"logdet"``, for which a selection would be slow.
-    priors : None, "uniform", "empirical" or array-like, default=None
+        ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"`` with the metrics ``"riemann"``
+        and ``"logdet"``, for which cross-validation would be slow, ``"auto"`` is 0.03.
+        For all other metrics, cross-validation with five folds selects one of 10 values
+        from 1e-4 to 0.1, by the mean log probability of held-out samples with equal
+        class weights. The largest value within 1.5 standard errors of the best value is
+        selected, where the standard error is computed from paired differences. All
+        folds use the mean of ``"tangent"`` of all samples, which halves the time. The
+        covariance of ``"mahalanobis"`` and the subspace of ``n_components`` depend on
+        labels, so each fold computes them without the held-out samples.
+    priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities in predictions. The probability of a class is divided
-        equally among its prototypes. None and ``"empirical"`` are the proportions of
-        the classes in the training samples. With ``"uniform"``, all classes have the
-        same probability, as in [1]_. An array of shape (n_classes,) contains the
-        probabilities in the order of ``classes_``, and sums to one. Training uses the
-        proportions of the classes, or equal probabilities with
-        ``class_weight="balanced"``.
+        equally among its prototypes. With ``"uniform"``, all classes have the same
+        probability, as in [1]_. None and ``"empirical"`` are the proportions of the
+        classes in the training samples. An array of shape (n_classes,) contains the
+        probabilities in the order of ``classes_``, and sums to one. ``priors`` does not
+        affect training, which uses the proportions of the classes, or equal
+        probabilities with ``class_weight="balanced"``.
 
     Attributes
     ----------
@@ -95,9 +93,9 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         The variance :math:`\sigma^2` of the last call of ``fit`` or ``partial_fit``.
     representability_ : float
         The given or selected value of ``representability``.
-    selection_ : Selection or None
-        The candidates of ``representability``, their scores and the selected value,
-        see :ref:`selection`. None without a selection.
+    representability_scores_ : dict of float
+        The mean log probability of held-out samples for each value that
+        cross-validation tried. Empty without cross-validation.
     priors_ : ndarray of shape (n_classes,)
         The class probabilities in predictions.
     """
@@ -110,76 +108,38 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         return class_log_densities(squared_distances, counts, log_priors, self.sigma2_)
 
     def _calibrate(self, training, streams=False):
-        """Set ``priors_``, ``representability_`` and ``selection_``."""
+        """Set ``priors_``, ``representability_`` and its scores."""
         if streams and self.sigma2 == "learn" and training.scale is None:
             raise ValueError(
                 "partial_fit does not support sigma2='learn'. Set sigma2 to a number "
                 "or 'auto', or call fit."
             )
         self.priors_ = check_priors(self.priors, class_sums(training))
+        before, scores = getattr(self, "representability_", 0.0), {}
         if self.representability != "auto":
-            self.representability_, self.selection_ = self.representability, None
+            weight = self.representability
         elif streams or self._is_stochastic(training.metric):
-            self.representability_, self.selection_ = 0.0, None
+            weight = 0.0
         elif training.prototypes.ndim == 3:
-            self.representability_, self.selection_ = _REPRESENTABILITY, None
-        elif not self._continues() or self.selection_ is None:
-            self._select(training)
+            weight = _REPRESENTABILITY
+        elif self._continues() and before > 0:  # partial_fit sets 0
+            weight, scores = before, self.representability_scores_
+        else:
+            limits = {"max_iter": self.max_iter, "tol": self.tol}
+            loss, scale = partial(self._loss, training), self._scale(training)
+            weight, scores = select_representability(training, loss, scale, **limits)
+            current_progress().print(f"representability {weight:.3g} selected")
+        self.representability_, self.representability_scores_ = weight, scores
 
-    def _select(self, training):
-        """Select ``representability_`` by held-out samples, and set ``selection_``."""
-        self.representability_, self.selection_ = _WEIGHTS[0].item(), None
-        priors, scale = to_numpy(self.priors_), self._scale(training)
-        folds = Folds(training, _ENOUGH, priors / self._training_priors(training))
-        if not folds.parts:
-            return
-        log_priors, log_densities = np.log(priors), []
-        scores = np.full((len(_WEIGHTS), len(folds.labels)), np.nan)
-        for weight in _WEIGHTS.tolist():
-            loss = self._loss(training, weight)
-            found = folds.log_densities(partial(self._fit_fold, loss, scale))
-            log_densities.append(found)
-            scores[len(log_densities) - 1] = log_posteriors(
-                found + log_priors, log_priors, folds.labels, folds.n_samples
-            )
-            means = np.round(scores[: len(log_densities)] @ folds.weights, 6)
-            # Optimizations with smaller weights need most of the time.
-            if means[-1] < means.max():
-                break
-        candidates, samples = (
-            {"representability": _WEIGHTS},
-            (folds.weights, folds.groups),
-        )
-        self.selection_ = choose(candidates, scores, *samples)
-        folds.warn_if_at_chance(log_densities[self.selection_.index])
-        self.representability_ = self.selection_.selected["representability"].item()
-        selected = f"representability {self.representability_:.3g} selected"
-        current_progress().print(selected)
-
-    def _fit_fold(self, loss, scale, rest, held_out):
-        """Prototypes of a fold, and log densities of the held-out samples."""
-        cost, limits = PrototypeCost(rest, loss, scale), {"max_iter": self.max_iter}
-        options = {"least_decrease": self.tol, "tol": self.tol, **limits}
-        start = cost.join(rest.prototypes, scale)
-        found = minimize_cost(cost, start, lambda *_: False, **options)
-        prototypes = like(found.point, rest.y)
-        squared = held_out.metric.squared_distances(held_out.Z, prototypes)
-        counts = rest.counts
-        within = like(-np.log(np.repeat(counts, counts)), rest.y)
-        return prototypes, class_log_densities(squared, counts, within, scale)
-
-    def _training_priors(self, training, streams=False):
-        """Probabilities of the classes in training."""
-        # The weights of a dict do not change the priors: they are costs of errors, and
+    def _loss(self, training, representability=None, streams=False):
+        """The loss with the weight ``representability``, or ``representability_``."""
+        # Training uses the class proportions of the samples, or equal proportions. The
+        # weights of a dict do not change the priors: they are costs of errors, and
         # shift the decision boundary. Changed priors would cancel the shift.
         balanced = self.class_weight == "balanced"
         sums = class_sums(training)
         sums = shrink_towards_equal(sums) if streams else sums
-        return check_priors("uniform" if balanced else None, sums)
-
-    def _loss(self, training, representability=None, streams=False):
-        """The loss with the weight ``representability``, or ``representability_``."""
-        priors = self._training_priors(training, streams)
+        priors = check_priors("uniform" if balanced else None, sums)
         log_priors = like(prototype_log_priors(priors, training.counts), training.y)
         if representability is None:
             representability = self.representability_
@@ -322,7 +282,7 @@ class PLRSQ(LikelihoodClassifier):
     components_ : ndarray of shape (n_components, n)
         The matrix :math:`F^\top`, if ``n_components`` is given.
     {representability_}
-    {selection_}
+    {representability_scores_}
     {priors_}
     {classes_}
     {loss_curve_}
@@ -376,7 +336,7 @@ class PLRSQ(LikelihoodClassifier):
         sigma2_scale=1.0,
         representability="auto",
         n_components=None,
-        priors=None,
+        priors="uniform",
         class_weight=None,
         init="kmeans",
         solver="auto",

@@ -55,8 +55,11 @@ class RSLVQ(LikelihoodClassifier):
         Without the term, the prototypes of separable classes move to infinity. The
         value 0 yields the cost of [1]_ and [2]_.
 
-        ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
-        :ref:`selection`. It is 0 for ``"sgd"``.
+        ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"``, cross-validation with five folds
+        selects one of 10 values from 1e-4 to 0.1, by the mean log probability of
+        held-out samples with equal class weights. The largest value within 1.5 standard
+        errors of the best value is selected, where the standard error is computed from
+        paired differences.
     {priors}
     {class_weight}
     {init}
@@ -79,7 +82,7 @@ class RSLVQ(LikelihoodClassifier):
     {prototype_labels_}
     {sigma2_}
     {representability_}
-    {selection_}
+    {representability_scores_}
     {priors_}
     {classes_}
     {loss_curve_}
@@ -121,7 +124,7 @@ class RSLVQ(LikelihoodClassifier):
         sigma2="auto",
         sigma2_scale=1.0,
         representability="auto",
-        priors=None,
+        priors="uniform",
         class_weight=None,
         init="kmeans",
         solver="auto",

@@ -29,7 +29,8 @@ class PosteriorClassifierMixin(ClassifierMixin):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Logarithms of the class probabilities, in the order of ``classes_``. For two
-            classes, the result is the log-odds of the second class.
+            classes, the result is the log-odds of the second class. If the estimator
+            has ``label_noise_``, these are the probabilities without random labels.
         """
         return log_odds(self._joint_log_likelihood(X))
 

@@ -281,10 +281,11 @@ def check_accurate(eigenvalues, name):
 
     Unlike Cholesky factors, eigenvalues are inaccurate if the units of channels differ.
     """
-    smallest = to_numpy(eigenvalues).min(axis=-1)
-    if not (smallest > 0).all():
+    xp = namespace(eigenvalues)
+    bad = ~(xp.min(eigenvalues, axis=-1) > 0)
+    if xp.any(bad):
         raise ValueError(
-            f"The amplitudes of the channels of {name}{_where(~(smallest > 0))} differ "
+            f"The amplitudes of the channels of {name}{_where(to_numpy(bad))} differ "
             "too much for accurate eigenvalues. Divide each channel by its standard "
             "deviation."
         )

@@ -11,7 +11,7 @@ from skgeom import GaussianClassifier, KernelDiscriminantAnalysis, RejectionClas
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 RULES = [
-    {"threshold": 0.8},
+    {"threshold": 0.7},
     {"rejection_rate": 0.2, "cv": 3},
     {"target_error": 0.5, "cv": 3},
 ]
