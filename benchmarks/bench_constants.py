@@ -266,10 +266,10 @@ AUTO = "_filters._auto."
 TRAINING = "_prototypes._training."
 WEIGHTS = [np.logspace(top, -4, 3 * (top + 4) + 1) for top in (-1, 0)]
 KARCHER = "geometry._affine_invariant."
-GRIDS = [(0.3,), (0.6, 0.3), (0.6, 0.3, 0.1), (0.9, 0.8, 0.6, 0.4, 0.2, 0.1)]
+GRIDS = [(0.3,), (0.6, 0.3), (0.6, 0.3, 0.0), (0.9, 0.8, 0.6, 0.4, 0.2, 0.0)]
 CASES = [
-    (AUTO + "_SHRINKAGES", GRIDS, filters_of_digits),
-    (AUTO + "_SHRINKAGES", GRIDS, filters_of_a_small_class),
+    ("_filters._linear_filters.SHRINKAGES", GRIDS, filters_of_digits),
+    ("_filters._linear_filters.SHRINKAGES", GRIDS, filters_of_a_small_class),
     (AUTO + "_POWER", [0, 0.5, 1], filters_of_a_small_class),
     (AUTO + "_POWER", [0, 0.5, 1], filters_of_a_rare_class),
     ("utils.validation.LARGEST_SHARE", [0.5, 0.99, 0.9999], unnecessary_scaling),

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_gaussian.py
 
-For GaussianClassifier, the script selects the shrinkage with different candidates,
+For GaussianClassifier, the script selects the covariances with different candidates,
 temperatures and numbers of held-out samples, and prints the accuracies and log-losses
 in five stratified folds with three seeds. For bayes_error, it compares different
 numbers of sets and directions: the relative standard error, and the deviation from a
@@ -21,8 +21,11 @@ from skgeom import (
     GaussianClassifier,
     _bayes_error,
     _gaussian_classifier,
-    _shrinkage,
+    _held_out,
+    _regularized_gaussians,
+    _selection,
 )
+from skgeom._regularized_gaussians import RIDGES
 
 DATA = load_iris, load_wine, load_breast_cancer, load_digits
 INFINITY = np.inf
@@ -31,15 +34,15 @@ INFINITY = np.inf
 def main():
     print("GaussianClassifier, accuracies and log-losses:")
     print(*(load.__name__ for load in DATA))
-    fine = np.append(np.append(0, np.geomspace(0.1, 30, 11)), INFINITY)
+    fine = (INFINITY, *np.geomspace(30, 0.1, 11), 0.0)
+    dense = (*RIDGES[:5], *np.geomspace(0.5, 1e-7, 21))
     for module, changed in (
-        (_shrinkage, {}),
-        (_gaussian_classifier, {"_PRIOR_SAMPLES": np.array([0, 1, 10, INFINITY])}),
-        (_gaussian_classifier, {"_PRIOR_SAMPLES": fine}),
-        *((_shrinkage, {"_PRIOR_WEIGHTS": weights}) for weights in ((1,), (1, 4, 16))),
-        (_shrinkage, {"_TEMPERATURES": 4.0 ** np.arange(6, -2, -1)}),
-        (_shrinkage, {"_TEMPERATURES": np.ones(1)}),
-        *((_shrinkage, {"_ENOUGH": number}) for number in (100, 10_000)),
+        (_regularized_gaussians, {}),
+        (_gaussian_classifier, {"POOLINGS": (INFINITY, 1.0, 0.0)}),
+        (_gaussian_classifier, {"POOLINGS": fine}),
+        *((_regularized_gaussians, {"RIDGES": grid}) for grid in (RIDGES[::2], dense)),
+        (_selection, {"_RATIO": np.sqrt(2)}),
+        *((_held_out, {"_ENOUGH": number}) for number in (100, 10_000)),
     ):
         start = time.process_time()
         with patch.dict(vars(module), changed):
