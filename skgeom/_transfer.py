@@ -30,7 +30,7 @@ from skgeom.geometry._spd import (
     upper_triangles,
 )
 from skgeom.utils._mixins import log_odds
-from skgeom.utils.array_api import on_cpu
+from skgeom.utils.array_api import in_double, on_cpu
 from skgeom.utils.estimator import (
     BaseEstimator,
     current_progress,
@@ -189,7 +189,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             If a domain contains one of several classes only, because re-centering
             removes the class information there.
         """
-        X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
+        X = in_double(check_spd_samples(self, X, reset=True, hermitian=True))
         means, counts = {}, {}
         domains, classes = _domains(domain, len(X)), np.asarray(on_cpu(y))
         if classes.shape == (len(X),):
@@ -229,7 +229,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             As for :meth:`fit`, except that a domain may contain only one matrix.
         """
         is_first = not hasattr(self, "means_")
-        X = _in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
+        X = in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
         means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
         for label, members in _domains(domain, len(X)):
             mean, count = X[members[0]], 0
@@ -319,7 +319,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         X = check_spd_samples(self, X, reset=False, hermitian=True)
         Z, means = np.empty_like(X), self.means_
         for label, members in _domains(domain, len(X)):
-            matrices = _in_double(X[members])
+            matrices = in_double(X[members])
             if label in means:
                 mean = means[label]
             elif label is None:
@@ -908,15 +908,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return self._within.multiply(vectors, -0.5)
 
 
-def _in_double(X):
-    """X in double precision, real or complex."""
-    return X.astype(np.result_type(X, np.float64), copy=False)
-
-
 def _logarithms(Z):
     """Matrix logarithms, in double precision."""
     with naming("X"):
-        return logm(_in_double(Z))
+        return logm(in_double(Z))
 
 
 def _class_means(V, y):

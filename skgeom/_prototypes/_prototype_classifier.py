@@ -324,7 +324,7 @@ class PrototypeClassifier(
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights of the samples. A weight of 2 counts a sample twice.
             Samples of weight zero, and classes without samples of positive weight, are
-            left out.
+            omitted.
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are

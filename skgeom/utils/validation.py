@@ -453,7 +453,7 @@ def weighted_samples(X, y, sample_weight, *, some=True):
 def weighted_classes(y, sample_weight):
     """The sorted classes of the samples of positive weight.
 
-    A class of weight zero is left out, as if its samples were removed. Bootstrap
+    A class of weight zero is omitted, as if its samples were removed. Bootstrap
     samples, for example, rarely contain all samples of a class.
     """
     return np.unique(y[sample_weight > 0])
