@@ -35,7 +35,7 @@ from skgeom._statistics import (
     check_means,
     checked_statistics,
     closed_form_shrinkage,
-    statistics_of_samples,
+    in_host_memory,
     without_axes,
 )
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
@@ -307,8 +307,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self._forget_selection()
         if held_out is not None:
             self._distinct_shares = distinct_shares(held_out.y, held_out.weights)
-            samples = None if is_dask(X) else (X, y, sample_weight)
-            projected = self._select(held_out, samples)
+            projected = self._select(held_out)
         self._set_gaussians(projected)
         return self
 
@@ -436,33 +435,20 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     def _moments(self):
         """Statistics in double precision, and numbers of distinct samples."""
-        statistics = self.statistics_.__sklearn_array_api_convert__(to_numpy)
+        statistics = in_host_memory(self.statistics_)
         shares = shares_of(statistics.classes, self._distinct_shares)
         return statistics, statistics.counts * shares
 
-    def _select(self, held_out, samples):
-        """Select the covariances; returns the statistics in the selected coordinates.
-
-        ``samples`` are X, y and weights in memory, or None. If there are more features
-        than samples, they are projected, because the projection of the covariances of
-        many classes would take longer.
-        """
+    def _select(self, held_out):
+        """Select the covariances; returns the statistics in their coordinates."""
         statistics, n_distinct = self._moments()
         pooled, total = pooled_and_total(statistics)
         variances = target_variances(pooled, total, n_distinct.sum())
         coordinates = {k: coordinates_of(total, v) for k, v in variances.items()}
-        if samples is not None and len(samples[1]) <= len(total):
-            X, y, weights = samples
-            X = to_numpy(X).astype(np.float64, copy=False)
-            projected = {
-                target: statistics_of_samples(X @ own.basis, y, weights)
-                for target, own in coordinates.items()
-            }
-        else:
-            projected = {
-                target: statistics.project(own.basis.T)
-                for target, own in coordinates.items()
-            }
+        projected = {
+            target: statistics.project(own.basis.T)
+            for target, own in coordinates.items()
+        }
         poolings = POOLINGS[:1] if self.covariance == "shared" else POOLINGS
         priors = to_numpy(self.priors_)
         self.selection_ = select_covariances(
@@ -496,19 +482,17 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 projected = statistics.project(own.basis.T)
             covariances = maximum_likelihood(projected)
             weights = projected.counts / projected.counts.sum()
-            pooled = np.tensordot(weights, covariances, axes=1)
+            pooled = covariances.mean(weights)
             if selected:
                 q, self.ridge_ = selected["pooling"], float(selected["ridge"])
                 self.shrinkage_ = pooling_intensities(q, n_distinct, len(pooled))
             else:
                 self.ridge_ = closed_form_ridge(pooled, n_distinct)
-                mixed = (1 - self.ridge_) * covariances + self.ridge_ * np.eye(
-                    len(pooled)
-                )
-                W = whitener(np.tensordot(weights, mixed, axes=1))
+                identity = np.eye(len(pooled))
+                W = whitener((1 - self.ridge_) * pooled + self.ridge_ * identity)
                 if not is_shared:
                     self.shrinkage_ = closed_form_shrinkage(
-                        W.T @ covariances @ W, statistics.counts
+                        W.T @ covariances.values @ W, statistics.counts
                     )
         else:
             own = Coordinates(np.eye(len(total))) if sigma2 else coordinates_of(total)
@@ -527,7 +511,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         rows = np.minimum(np.searchsorted(seen, self.classes_), len(seen) - 1)
         self._means = statistics.means[rows]
         rows = rows if len(whiteners) > 1 else [0]
-        self._gaussians = (own.basis @ whiteners)[rows]
+        self._gaussians = own.basis @ whiteners[rows]
         self._log_scales = log_scales[rows] + own.log_volume
         move_attributes(self, self.statistics_.means)
         texts = (f"{name} {value}" for name, value in selected.items())

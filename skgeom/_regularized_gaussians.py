@@ -27,6 +27,11 @@ from skgeom._selection import (
     tempered_scores,
     warn_if_at_chance,
 )
+from skgeom._statistics import (
+    defined_covariances,
+    statistics_of_samples,
+    with_counts,
+)
 from skgeom.utils.linalg import semidefinite_root
 
 # A relative variance below this constant times the number of features is a rounding
@@ -66,10 +71,14 @@ class Coordinates(NamedTuple):
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
+    return defined_covariances(statistics).scaled(_likelihood_factors(statistics))
+
+
+def _likelihood_factors(statistics):
+    """The ratios of maximum likelihood covariances and those of statistics."""
     if statistics.covariance_estimator is not None:
-        return statistics.covariances
-    factors = np.maximum(1 - 1 / statistics.counts, 0)
-    return statistics.covariances * factors[:, None, None]
+        return np.ones(len(statistics.counts))
+    return np.maximum(1 - 1 / statistics.counts, 0)
 
 
 def pooled_and_total(statistics):
@@ -80,9 +89,8 @@ def pooled_and_total(statistics):
     standard deviation if the samples were centered before.
     """
     weights = statistics.counts / statistics.counts.sum()
-    factors = np.maximum(1 - 1 / statistics.counts, 0)
-    factors = factors if statistics.covariance_estimator is None else 1.0
-    pooled = np.tensordot(weights * factors, statistics.covariances, axes=1)
+    factors = _likelihood_factors(statistics)
+    pooled = defined_covariances(statistics).mean(weights * factors)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)
@@ -96,7 +104,7 @@ def pooled_and_total(statistics):
 
 def without_rounding(statistics, total):
     """Covariances of the classes, in which rounding errors of variances become zero."""
-    covariances = maximum_likelihood(statistics)
+    covariances = maximum_likelihood(statistics).values
     own = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     sizes = np.abs(statistics.means) + np.sqrt(np.diag(total))
     varies = (own > ROUNDING * sizes) & (np.diag(total) > 0)
@@ -193,8 +201,7 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
         X, parts = held_out.X @ coordinates[target].basis, []
         tried = _distinct_poolings(poolings, total)
         for out in held_out.folds():
-            sums = X[out], held_out.y[out], weights[out]
-            training = training_statistics(total, *sums, distinct=True)
+            training = _training(total, X, held_out.y, weights, out)
             if len(training.classes) == len(total.classes):  # not because of rounding
                 parts.append(_log_densities(training, shares, tried, X[out]))
                 rows.append(out)
@@ -220,6 +227,19 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
     return replace(selection, temperature=temperature)
 
 
+def _training(total, X, y, weights, held_out):
+    """Statistics of the distinct samples that are not held out.
+
+    If ``total`` stores few samples instead of covariances, these are all samples.
+    """
+    if total.stores_samples:
+        kept = np.setdiff1d(np.arange(len(y)), held_out)
+        found = statistics_of_samples(X[kept], y[kept], weights[kept])
+        return with_counts(found, np.unique(y[kept], return_counts=True)[1])
+    sums = X[held_out], y[held_out], weights[held_out]
+    return training_statistics(total, *sums, distinct=True)
+
+
 def _distinct_poolings(poolings, statistics):
     """The candidates without those whose intensities all nearly equal one."""
     n = statistics.n_features
@@ -237,8 +257,8 @@ def _log_densities(training, shares, poolings, X):
     They are NaN for candidates with which the covariance of a class is singular.
     """
     covariances, ridges = maximum_likelihood(training), np.array(RIDGES)[:, None]
-    pooled, (n_samples, n) = np.tensordot(shares, covariances, axes=1), X.shape
-    found = np.empty((len(poolings), len(ridges), n_samples, len(covariances)))
+    pooled, (n_samples, n) = covariances.mean(shares), X.shape
+    found = np.empty((len(poolings), len(ridges), n_samples, len(shares)))
     for of_pooling, pooling in zip(found, poolings, strict=True):
         intensities = pooling_intensities(pooling, training.counts, n)
         for k, (mean, rho) in enumerate(zip(training.means, intensities, strict=True)):
@@ -273,7 +293,7 @@ def gaussians_of(covariances, pooled, intensities, ridge, names):
 
     Parameters
     ----------
-    covariances : ndarray of shape (n_classes, n, n)
+    covariances : covariances of n_classes classes
     pooled : ndarray of shape (n, n)
     intensities : ndarray of shape (n_classes,)
         The intensities of ``pooled``. If all are one, there is one covariance.
@@ -288,10 +308,11 @@ def gaussians_of(covariances, pooled, intensities, ridge, names):
         If the covariance of a class is singular.
     """
     if (intensities == 1).all():
-        covariances, names = pooled[None], ["all classes together"]
+        names = ["all classes together"]
     found = []
-    for covariance, rho, name in zip(covariances, intensities, names, strict=False):
-        mixed = (1 - ridge) * ((1 - rho) * covariance + rho * pooled)
+    for k, name in enumerate(names):
+        rho = intensities[k]
+        mixed = (1 - ridge) * ((1 - rho) * covariances[k] + rho * pooled)
         found.append(_whitener(mixed + ridge * np.eye(len(pooled)), name))
     whiteners, log_scales = zip(*found, strict=True)
     return Gaussians(np.stack(whiteners), np.array(log_scales))

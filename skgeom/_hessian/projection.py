@@ -24,7 +24,7 @@ from skgeom._hessian.models import (
     is_function,
     is_module,
 )
-from skgeom._statistics import check_underflow
+from skgeom._sample_moments import check_underflow
 from skgeom.utils.array_api import (
     float_dtypes,
     largest_size,
