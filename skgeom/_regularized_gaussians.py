@@ -30,6 +30,7 @@ from skgeom._selection import (
 from skgeom._statistics import (
     defined_covariances,
     statistics_of_samples,
+    stores_samples,
     with_counts,
 )
 from skgeom.utils.linalg import semidefinite_root
@@ -232,7 +233,7 @@ def _training(total, X, y, weights, held_out):
 
     If ``total`` stores few samples instead of covariances, these are all samples.
     """
-    if total.stores_samples:
+    if stores_samples(total):
         kept = np.setdiff1d(np.arange(len(y)), held_out)
         found = statistics_of_samples(X[kept], y[kept], weights[kept])
         return with_counts(found, np.unique(y[kept], return_counts=True)[1])

@@ -398,11 +398,6 @@ class ClassStatistics:
         return self._defined_moments().covariances.values
 
     @property
-    def stores_samples(self):
-        """Whether few samples are stored instead of their covariances."""
-        return isinstance(self.moments.covariances, SampleCovariances)
-
-    @property
     def n_features(self):
         """Number of features of the means and covariances."""
         return self.moments.covariances.shape[-1]
@@ -755,6 +750,11 @@ def translated(statistics, offset):
     """Statistics of samples to which an offset is added."""
     means = statistics.moments.means + offset
     return statistics._with(moments=replace(statistics.moments, means=means))
+
+
+def stores_samples(statistics):
+    """Whether few samples are stored instead of their covariances."""
+    return isinstance(statistics.moments.covariances, SampleCovariances)
 
 
 def defined_covariances(statistics):

@@ -182,7 +182,6 @@ def test_dask_frame_whose_worker_is_killed(files, frame, tmp_path):
 
 
 def test_joblib(files, frame):
-
     def statistics_of_file(path):
         part = pd.read_parquet(path)
         return ClassStatistics.from_data(part[NAMES], part["label"])
