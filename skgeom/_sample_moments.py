@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 from skgeom._moments import Moments, exact_sum
 from skgeom.objectives._covariances import SampleCovariances, check_memory
 from skgeom.utils.array_api import (
+    ROWS_PER_BLOCK,
     has_float64,
     in_double,
     is_by_numpy,
@@ -21,7 +22,6 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.validation import (
-    ROWS_PER_BLOCK,
     check_array,
     check_semidefinite,
     check_symmetric,

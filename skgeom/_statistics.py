@@ -9,7 +9,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from skgeom._moments import Moments
 from skgeom._sample_moments import moments_of_samples
@@ -19,16 +19,15 @@ from skgeom.objectives._covariances import (
     as_array,
     covariances_of,
 )
-from skgeom.utils._dask import map_row_blocks, merged, naming_block
+from skgeom.utils._dask import is_dask, map_row_blocks, merged, naming_block
+from skgeom.utils._sklearn import get_feature_names, num_samples
 from skgeom.utils.array_api import (
-    is_dask,
     is_dispatched,
     like,
     namespace,
     on_cpu,
     to_numpy,
 )
-from skgeom.utils.estimator import get_feature_names
 from skgeom.utils.linalg import fix_signs, project
 from skgeom.utils.validation import (
     check_array,
@@ -811,7 +810,7 @@ def statistics_of_block(
     all samples are treated as one class.
     """
     with naming_block(number):
-        if y is not None and np.shape(y)[:1] == (0,) and _num_samples(X) == 0:
+        if y is not None and np.shape(y)[:1] == (0,) and num_samples(X) == 0:
             return ClassStatistics.empty()
         names = get_feature_names(X)
         X, y, sample_weight = checked_samples(X, y, sample_weight, number is None)

@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 
 from skgeom import SQFA, ClassStatistics
 from skgeom.objectives import _covariances
-from skgeom.utils import validation
+from skgeom.utils import memory
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_two_passes(digits, blocks):
 
 
 def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
-    for module in (_covariances, validation):
+    for module in (_covariances, memory):
         monkeypatch.setattr(module, "memory", lambda: 500_000)
     message = r"10 classes of 64 features need 0.000655 GB.* n_axes=27, which need 5.8"
     with pytest.raises(MemoryError, match=message):

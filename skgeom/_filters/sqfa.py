@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils._param_validation import StrOptions
 
 from skgeom._filters._auto import (
     folds_of_summaries,
@@ -28,22 +27,20 @@ from skgeom.objectives._class_distances import (
 )
 from skgeom.objectives._covariances import StructuredCovariances, plus_outer_products
 from skgeom.objectives._pairwise import MeanPairwiseDistance
+from skgeom.utils._sklearn import StrOptions
 from skgeom.utils.array_api import on_cpu, to_numpy
-from skgeom.utils.estimator import (
-    current_progress,
-    documented_parameters,
-    estimator_method,
-    substitute_docs,
-)
+from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.linalg import AxesSpace, FeatureSpace
+from skgeom.utils.methods import fit_method, statistics_method, update_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
     class_factors,
     has_labels,
     labelled_samples,
-    warn_user,
 )
+from skgeom.utils.warn import warn_user
 
 
 def _constraints(distances):
@@ -298,7 +295,7 @@ class SQFA(BaseFilters):
         """The distance of the last fit."""
         return self._parameters_of_fit["distance"]
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the filters from samples.
 
@@ -356,7 +353,7 @@ class SQFA(BaseFilters):
         statistics = self._shrunk_with_noise(data.statistics, selection, data.space)
         return self._learn(statistics, selection, data.space)
 
-    @estimator_method
+    @update_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
 
@@ -416,7 +413,7 @@ class SQFA(BaseFilters):
         self._streamed = streamed
         return self
 
-    @estimator_method
+    @statistics_method
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 

@@ -33,12 +33,11 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
+from skgeom.utils.memory import memory, require_memory
 from skgeom.utils.validation import (
     check_array,
     check_semidefinite,
     check_symmetric,
-    memory,
-    require_memory,
 )
 
 
