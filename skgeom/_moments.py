@@ -9,7 +9,6 @@ from skgeom.objectives._covariances import (
     ArrayCovariances,
     SampleCovariances,
     StructuredCovariances,
-    check_memory,
     joined_covariances,
     plus_outer_products,
 )
@@ -184,7 +183,6 @@ def _combined(first, second, sign):
 
     (Chan, Golub and LeVeque, 1983). A negative n_b with a negative S_b removes samples.
     """
-    check_memory(len(first.counts), first.means.shape[1])
     scatters = first.scatters()
     second = second.to(partial(like, model=scatters))
     first, second = _filled(first, second), _filled(second, first)

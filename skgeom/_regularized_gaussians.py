@@ -28,9 +28,10 @@ from skgeom._selection import (
     warn_if_at_chance,
 )
 from skgeom._statistics import (
-    defined_covariances,
+    ClassStatistics,
+    closed_form_shrinkage,
+    projected,
     statistics_of_samples,
-    stores_samples,
     with_counts,
 )
 from skgeom.utils.linalg import semidefinite_root
@@ -41,38 +42,50 @@ ROUNDING = np.finfo(np.float64).resolution
 # Candidates of the pooling and of the ridge, from the most to the least regularized. If
 # there are fewer samples than features, ridges near 1 differ as much as ridges near 0
 # (benchmarks/bench_gaussian.py compares different grids).
+TARGETS = "diagonal", "identity"
 POOLINGS = (np.inf, 3.0, 0.5, 0.0)
 RIDGES = (1, 0.99, 0.95, 0.8, 0.5, 0.25, 0.1, 1e-2, 1e-3, 1e-5, 1e-7)
 # A pooling with larger intensities of all classes nearly equals an infinite one.
 _NEARLY_POOLED = 0.95
 
 
+class SingularCovarianceError(ValueError):
+    """The covariance of a class or of all samples is singular."""
+
+
 class Gaussians(NamedTuple):
-    """Whitening matrices W of the classes, such that W' covariance W is the identity.
+    """Gaussian classes, with whitening matrices W: W' covariance W is the identity.
 
     ``whiteners`` has shape (n_classes, n_features, n), or (1, n_features, n) if all
     classes have the same covariance. ``log_scales`` are half of the log-determinants of
-    the covariances.
+    the covariances in the span of the samples. The covariances are shrunk to the pooled
+    covariance with ``intensities``, (n_classes,), and to D with the intensity
+    ``ridge``.
     """
 
     whiteners: np.ndarray
     log_scales: np.ndarray
+    intensities: np.ndarray
+    ridge: float = 0.0
 
 
 class Coordinates(NamedTuple):
     """Linear coordinates ``X @ basis`` in which D is the identity.
 
     ``log_volume`` is the logarithm of the factor by which the coordinates decrease
-    volumes in the span of the samples.
+    volumes in the span of the samples. ``statistics`` are those in the coordinates.
     """
 
     basis: np.ndarray
-    log_volume: float = 0.0
+    log_volume: float
+    statistics: ClassStatistics
 
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
-    return defined_covariances(statistics).scaled(_likelihood_factors(statistics))
+    return statistics.defined_moments().covariances.scaled(
+        _likelihood_factors(statistics)
+    )
 
 
 def _likelihood_factors(statistics):
@@ -91,7 +104,7 @@ def pooled_and_total(statistics):
     """
     weights = statistics.counts / statistics.counts.sum()
     factors = _likelihood_factors(statistics)
-    pooled = defined_covariances(statistics).mean(weights * factors)
+    pooled = statistics.defined_moments().covariances.mean(weights * factors)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)
@@ -133,8 +146,19 @@ def target_variances(pooled, total, n_distinct):
     return {"diagonal": own, "identity": np.full_like(own, mean)}
 
 
-def coordinates_of(total, variances=None):
-    r"""Coordinates of the samples in which D is the identity.
+def coordinates_of(statistics, n_distinct, targets=TARGETS):
+    """The coordinates for each target, as a dict."""
+    pooled, total = pooled_and_total(statistics)
+    found = {}
+    for target in targets:
+        variances = target_variances(pooled, total, n_distinct.sum())[target]
+        basis, log_volume = basis_of(total, variances)
+        found[target] = Coordinates(basis, log_volume, projected(statistics, basis))
+    return found
+
+
+def basis_of(total, variances=None):
+    r"""Coordinates of the samples in which D is the identity, and their log-volume.
 
     The columns of the basis span :math:`D^{-1} T` with the total covariance T, which
     contains all discriminants. If T has full rank, the basis is
@@ -149,11 +173,12 @@ def coordinates_of(total, variances=None):
 
     Returns
     -------
-    Coordinates
+    basis : ndarray of shape (n_features, n)
+    log_volume : float
     """
     totals = np.diag(total)
     if not totals.max() > np.finfo(np.float64).tiny:
-        raise ValueError(
+        raise SingularCovarianceError(
             "All features are constant, or their variances are too small for "
             f"floating-point numbers (largest variance {totals.max():.3g}). "
             "Multiply X by a common factor, or use StandardScaler."
@@ -166,15 +191,15 @@ def coordinates_of(total, variances=None):
     tol = 10 * len(total) * ROUNDING
     root = semidefinite_root(total / deviations / deviations[:, None], tol)
     if root.shape[1] == len(total):
-        return Coordinates(np.diag(1 / scales), float(np.log(scales).sum()))
+        return np.diag(1 / scales), float(np.log(scales).sum())
     axes, _ = np.linalg.qr(root)
     samples, _ = np.linalg.qr(deviations[:, None] * axes)
     axes, _ = np.linalg.qr((deviations / scales)[:, None] * axes)
     basis = axes / scales[:, None]
-    return Coordinates(basis, -float(np.linalg.slogdet(basis.T @ samples)[1]))
+    return basis, -float(np.linalg.slogdet(basis.T @ samples)[1])
 
 
-def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLINGS):
+def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     """Select the covariances with held-out samples, and calibrate the posteriors.
 
     Parameters
@@ -182,9 +207,7 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
     held_out : HeldOut
         The samples.
     coordinates : dict of Coordinates
-        Coordinates in which D is the identity, for each target.
-    statistics : dict of ClassStatistics
-        Statistics of all samples, in the coordinates of each target.
+        The coordinates for each target, with the statistics of all samples.
     priors : ndarray of shape (n_classes,)
         Prior probabilities of the classes.
     poolings : sequence of float
@@ -196,13 +219,22 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
         None if no samples can be held out.
     """
     rows, densities = [], []
-    for target, total in statistics.items():
-        shares = total.counts / total.counts.sum()
-        total, weights = in_distinct_samples(total, held_out.y, held_out.weights)
-        X, parts = held_out.X @ coordinates[target].basis, []
+    for own in coordinates.values():
+        shares = own.statistics.counts / own.statistics.counts.sum()
+        are_all = np.isclose(held_out.weights.sum(), own.statistics.counts.sum())
+        total, weights = in_distinct_samples(
+            own.statistics, held_out.y, held_out.weights
+        )
+        X, parts = held_out.X @ own.basis, []
         tried = _distinct_poolings(poolings, total)
         for out in held_out.folds():
-            training = _training(total, X, held_out.y, weights, out)
+            part = X[out], held_out.y[out], weights[out]
+            if are_all:
+                training = statistics_of_distinct(
+                    *(np.delete(v, out, axis=0) for v in (X, held_out.y, weights))
+                )
+            else:
+                training = training_statistics(total, *part, distinct=True)
             if len(training.classes) == len(total.classes):  # not because of rounding
                 parts.append(_log_densities(training, shares, tried, X[out]))
                 rows.append(out)
@@ -211,7 +243,7 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
         return None
     rows = np.concatenate(rows[: len(densities[0])])
     densities = np.stack([np.concatenate(parts, axis=2) for parts in densities])
-    grid = np.meshgrid(list(statistics), tried, RIDGES, indexing="ij")
+    grid = np.meshgrid(list(coordinates), tried, RIDGES, indexing="ij")
     names = "target", "pooling", "ridge"
     candidates = dict(zip(names, map(np.ravel, grid), strict=True))
     densities = densities.reshape(-1, len(rows), len(priors))
@@ -228,17 +260,10 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
     return replace(selection, temperature=temperature)
 
 
-def _training(total, X, y, weights, held_out):
-    """Statistics of the distinct samples that are not held out.
-
-    If ``total`` stores few samples instead of covariances, these are all samples.
-    """
-    if stores_samples(total):
-        kept = np.setdiff1d(np.arange(len(y)), held_out)
-        found = statistics_of_samples(X[kept], y[kept], weights[kept])
-        return with_counts(found, np.unique(y[kept], return_counts=True)[1])
-    sums = X[held_out], y[held_out], weights[held_out]
-    return training_statistics(total, *sums, distinct=True)
+def statistics_of_distinct(X, y, weights):
+    """Statistics of distinct samples with weights, whose counts are their numbers."""
+    found = statistics_of_samples(X, y, weights)
+    return with_counts(found, np.unique(y, return_counts=True)[1])
 
 
 def _distinct_poolings(poolings, statistics):
@@ -289,25 +314,70 @@ def _principal_axes(covariance, rank):
     return np.square(sizes), left
 
 
-def gaussians_of(covariances, pooled, intensities, ridge, names):
-    """The Gaussians of classes, in coordinates in which D is the identity.
+def gaussians_of(statistics, variance, is_shared):
+    """The Gaussians of classes whose covariances are not shrunk.
 
     Parameters
     ----------
-    covariances : covariances of n_classes classes
-    pooled : ndarray of shape (n, n)
-    intensities : ndarray of shape (n_classes,)
-        The intensities of ``pooled``. If all are one, there is one covariance.
-    ridge : float
-        The intensity of D.
-    names : list of str
-        Names of the classes in errors.
+    statistics : ClassStatistics
+    variance : float
+        The variance that is added to all features.
+    is_shared : bool
+        Whether all classes have the pooled covariance.
 
     Raises
     ------
-    ValueError
-        If the covariance of a class is singular.
+    SingularCovarianceError
+        If a covariance is singular in the span of the samples.
     """
+    _, total = pooled_and_total(statistics)
+    basis, log_volume = np.eye(len(total)), 0.0
+    if not variance:
+        basis, log_volume = basis_of(total)
+    covariances = basis.T @ without_rounding(statistics, total) @ basis
+    covariances += variance * np.eye(basis.shape[1])
+    pooled = np.tensordot(statistics.counts, covariances, axes=1)
+    pooled = pooled / statistics.counts.sum()
+    intensities = np.full(len(covariances), 1.0 * is_shared)
+    coordinates = Coordinates(basis, log_volume, statistics)
+    return _gaussians(coordinates, covariances, pooled, intensities)
+
+
+def shrunk_gaussians(coordinates, n_distinct, is_shared, pooling=None, ridge=None):
+    """The Gaussians of classes with shrunk covariances.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    n_distinct : ndarray of shape (n_classes,)
+        Numbers of distinct samples of the classes.
+    is_shared : bool
+        Whether all classes have the pooled covariance.
+    pooling, ridge : float, default=None
+        The selected parameters. None uses closed forms.
+
+    Raises
+    ------
+    SingularCovarianceError
+        If a covariance is singular in the span of the samples.
+    """
+    counts = coordinates.statistics.counts
+    covariances = maximum_likelihood(coordinates.statistics)
+    pooled = covariances.mean(counts / counts.sum())
+    if pooling is not None:
+        intensities = pooling_intensities(pooling, n_distinct, len(pooled))
+        return _gaussians(coordinates, covariances, pooled, intensities, ridge)
+    ridge = closed_form_ridge(pooled, n_distinct)
+    W = whitener((1 - ridge) * pooled + ridge * np.eye(len(pooled)))
+    intensities = np.ones(len(counts))
+    if not is_shared:
+        intensities = closed_form_shrinkage(W.T @ covariances.values @ W, counts)
+    return _gaussians(coordinates, covariances, pooled, intensities, ridge)
+
+
+def _gaussians(coordinates, covariances, pooled, intensities, ridge=0.0):
+    """The Gaussians of covariances, (c, n, n), in coordinates in which D is I."""
+    names = [f"class {label}" for label in coordinates.statistics.classes]
     if (intensities == 1).all():
         names = ["all classes together"]
     found = []
@@ -316,7 +386,12 @@ def gaussians_of(covariances, pooled, intensities, ridge, names):
         mixed = (1 - ridge) * ((1 - rho) * covariances[k] + rho * pooled)
         found.append(_whitener(mixed + ridge * np.eye(len(pooled)), name))
     whiteners, log_scales = zip(*found, strict=True)
-    return Gaussians(np.stack(whiteners), np.array(log_scales))
+    return Gaussians(
+        coordinates.basis @ np.stack(whiteners),
+        np.array(log_scales) + coordinates.log_volume,
+        intensities,
+        float(ridge),
+    )
 
 
 def closed_form_ridge(pooled, n_distinct):
@@ -354,7 +429,7 @@ def _whitener(covariance, name):
     scales = 1 / np.diag(found)
     if not (scales > np.sqrt(n_features * ROUNDING) * deviations).all():
         rank = np.linalg.matrix_rank(covariance, hermitian=True)
-        raise ValueError(
+        raise SingularCovarianceError(
             f"The covariance of {name} is singular: its rank is {rank}, but the "
             f"samples span {n_features} dimensions. Use a positive regularization, a "
             'shrinking covariance_estimator such as "oas", fewer features, or more '

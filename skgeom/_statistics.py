@@ -14,9 +14,9 @@ from sklearn.utils.validation import column_or_1d
 from skgeom._moments import Moments
 from skgeom._sample_moments import moments_of_samples
 from skgeom.objectives._covariances import (
-    SampleCovariances,
     StructuredCovariances,
     as_array,
+    check_memory,
     covariances_of,
 )
 from skgeom.utils._dask import is_dask, map_row_blocks, merged, naming_block
@@ -394,7 +394,7 @@ class ClassStatistics:
         """
         if self.means is None:
             return None
-        return self._defined_moments().covariances.values
+        return self.defined_moments().covariances.values
 
     @property
     def n_features(self):
@@ -428,7 +428,7 @@ class ClassStatistics:
         total : ndarray of shape (n_features, n_features)
             The within-class covariance plus the weighted covariance of the class means.
         """
-        return tuple(map(as_array, self._defined_moments().pooled()))
+        return tuple(map(as_array, self.defined_moments().pooled()))
 
     def shrunk(self, shrinkage=None):
         r"""Shrink the class covariances towards the within-class covariance.
@@ -545,11 +545,7 @@ class ClassStatistics:
             )
         if self.axes is not None:
             components = _coordinates(components, self.axes)
-        return make_statistics(
-            self.classes,
-            self.moments.project(components.T),
-            covariance_estimator=self.covariance_estimator,
-        )
+        return projected(self, components.T)
 
     def of_classes(self, classes):
         """Select some of the classes.
@@ -669,6 +665,7 @@ class ClassStatistics:
             return deepcopy(self if len(self.classes) else other)
         _check_addition(self, other)
         classes = union_of_classes(self.classes, other.classes)
+        check_memory(len(classes), self.n_features)
         first, second = (_moments_of(part, classes) for part in (self, other))
         names = self.feature_names_in_
         return self._with(
@@ -683,7 +680,7 @@ class ClassStatistics:
             return NotImplemented
         return deepcopy(self)
 
-    def _defined_moments(self):
+    def defined_moments(self):
         """The moments; ValueError if the weights of a class are too small for them."""
         moments = self.moments
         is_sample = self.covariance_estimator is None and not moments.about_origin
@@ -751,14 +748,11 @@ def translated(statistics, offset):
     return statistics._with(moments=replace(statistics.moments, means=means))
 
 
-def stores_samples(statistics):
-    """Whether few samples are stored instead of their covariances."""
-    return isinstance(statistics.moments.covariances, SampleCovariances)
-
-
-def defined_covariances(statistics):
-    """The covariances of the classes; ValueError if the weights are too small."""
-    return statistics._defined_moments().covariances
+def projected(statistics, filters):
+    """Statistics of the features ``X @ filters``."""
+    return statistics._with(
+        moments=statistics.moments.project(filters), axes=None, feature_names_in_=None
+    )
 
 
 def with_counts(statistics, counts):
@@ -768,7 +762,7 @@ def with_counts(statistics, counts):
 
 def pooled_matrices(statistics):
     """The pooled covariances, which remain structured for many features."""
-    pooled = statistics._defined_moments().pooled()
+    pooled = statistics.defined_moments().pooled()
     many = statistics.n_features > 1000  # 8 MB
     return pooled if many else tuple(map(as_array, pooled))
 

@@ -435,11 +435,14 @@ def joined_covariances(parts, n_classes):
 
 def check_memory(n_classes, n_features):
     """Raise MemoryError if the class covariances do not fit into memory."""
-    entry = 8 * n_classes
+    entry, available = 8 * n_classes, memory()
+    needed = 2 * entry * n_features**2  # covariances, and sums of equal size
+    if needed <= available:
+        return
     # Covariances in n_axes axes need at most an eighth of the memory.
-    n_axes = max(int(min(np.sqrt(memory() / 8 / entry), n_features)), 1)
+    n_axes = max(int(min(np.sqrt(available / 8 / entry), n_features)), 1)
     require_memory(
-        2 * entry * n_features**2,  # covariances, and sums of equal size
+        needed,
         f"The covariances of {n_classes} classes of {n_features} features",
         f"Use ClassStatistics.from_data or from_blocks with n_axes={n_axes}, which "
         f"need {entry * n_axes**2 / 1e9:.2g} GB for covariances in the leading axes, "
