@@ -38,10 +38,9 @@ from skgeom._statistics import (
 from skgeom.objectives._pairwise import StructuredCovariances
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
-from skgeom.utils._dask import check_not_dask, is_dask
+from skgeom.utils._dask import is_dask
 from skgeom.utils._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
-    float_dtypes,
     like,
     on_cpu,
     take,
@@ -54,12 +53,11 @@ from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_order_of_features,
+    check_samples,
     check_semidefinite,
     check_symmetric,
     check_two_classes,
-    checked_groups,
-    labelled_samples,
-    weighted_samples,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_user
 
@@ -149,7 +147,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         ValueError
             If X does not have one column for each filter.
         """
-        Z = check_array(X, input_name="X", dtype=float_dtypes(X))
+        Z = check_samples(X)
         if Z.shape[1] != self._n_features_out:
             raise ValueError(
                 f"X must have {self._n_features_out} columns, one for each filter, "
@@ -271,10 +269,9 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Validate the data, and compute the statistics of the classes."""
         estimator = self._class_estimator
         is_auto = "auto" in (self.covariance_estimator, self._sigma2)
-        X, y = labelled_samples(self, X, y, accept_sparse="csr")
-        if groups is not None:
-            check_not_dask(self, X, "Use groups=None")
-        groups = checked_groups(groups, y, sample_weight)
+        X, y, sample_weight, groups, positions = validated_samples(
+            self, X, y, sample_weight, groups, dask=True, accept_sparse="csr"
+        )
         if is_dask(X):
             samples = None
             if is_auto and estimator is None:
@@ -286,10 +283,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                 )
             self._set_sizes(statistics.classes)
             return TrainingData(statistics, FeatureSpace(), for_selection=samples)
-        given = X, sample_weight
-        if sample_weight is not None:
-            X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        warn_if_outlier(*given)
+        warn_if_outlier(X, sample_weight, positions)
         self._set_sizes(np.unique(y))
         space = self._space_of(X)
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
@@ -317,7 +311,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if isinstance(self.init, str):
             return self.init
         check_order_of_features(self.init, "init", self)
-        init = check_array(on_cpu(self.init), dtype=np.float64, input_name="init")
+        init = check_array(self.init, dtype=np.float64, input_name="init")
         expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(

@@ -36,7 +36,7 @@ from skgeom.utils.validation import (
     check_symmetric,
     class_factors,
     has_labels,
-    labelled_samples,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_user
 
@@ -398,9 +398,10 @@ class SQFA(BaseFilters):
             )
         first = not hasattr(self, "components_")
         before = getattr(self, "_streamed", ClassStatistics.empty())
-        X, y = labelled_samples(self, X, y, reset=first, accept_sparse="csr")
+        options = {"reset": first, "dask": True, "accept_sparse": "csr"}
+        X, y, weights, *_ = validated_samples(self, X, y, sample_weight, **options)
         X = X.toarray() if issparse(X) else X
-        streamed = before + ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        streamed = before + ClassStatistics.from_data(X, y, sample_weight=weights)
         self._set_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         selection = self._select(streamed)

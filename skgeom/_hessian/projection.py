@@ -33,9 +33,7 @@ from skgeom.utils._sklearn import (
     safe_indexing,
 )
 from skgeom.utils.array_api import (
-    float_dtypes,
     largest_size,
-    move_attributes,
     namespace,
     to_numpy,
 )
@@ -47,10 +45,11 @@ from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     checked_labels,
-    encoded_samples,
+    encoded_labels,
     named_like_fit,
     raise_too_large,
     validate_data,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled, warn_user
 
@@ -262,14 +261,15 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             99 % of the variance of all features, or if one sample causes more than 99 %
             of the variance.
         """
-        X, codes = encoded_samples(self, X, y)
+        X, y, *_ = validated_samples(self, X, y, double=True)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
         if not 0 < n_components <= n_features:
             raise ValueError(
                 f"n_covariance + n_hessian = {n_components} must be at least 1 and at "
                 f"most n_features={n_features}."
             )
-        progress, y = current_progress(), self.classes_[codes]
+        progress = current_progress()
         progress.start(X, y)
         warn_if_outlier(X)
         self.covariance_ = _covariance(X)
@@ -309,7 +309,6 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         self.n_covariance_ = self.n_covariance
         self.contributions_ = np.abs(self.components_)
         self.conditions_ = check_conditions(self, X, codes, traces)
-        move_attributes(self, X)
         return self
 
     @predict_method
@@ -339,7 +338,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
                 "The projection was fitted with n_hessian=0, so the separation is "
                 "undefined. Fit it with n_hessian=1."
             )
-        X = validate_data(self, X, dtype=float_dtypes(X)[0], reset=False)
+        X = to_numpy(validate_data(self, X, reset=False)).astype(np.float64)
         y, classes = checked_labels(y, X), to_numpy(self.classes_)
         if not np.array_equal(np.unique(y), classes):
             raise ValueError(

@@ -10,7 +10,7 @@ from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method
-from skgeom.utils.validation import encoded_samples
+from skgeom.utils.validation import encoded_labels, validated_samples
 
 
 class LocalFisherDiscriminantAnalysis(LinearProjection):
@@ -142,7 +142,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             exceeds the number of directions in which X varies, or if X varies in a
             direction in which :math:`S_w` is zero up to rounding.
         """
-        X, codes = encoded_samples(self, X, y)
+        X, y, *_ = validated_samples(self, X, y, double=True)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         space = space_of(X, centered=True, n_least=self.n_components)
         X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
