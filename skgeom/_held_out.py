@@ -13,8 +13,8 @@ from skgeom._statistics import (
 )
 from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils._sklearn import num_samples
-from skgeom.utils.array_api import ROWS_PER_BLOCK, take, to_numpy
-from skgeom.utils.memory import require_memory
+from skgeom.utils.array_api import take, to_numpy
+from skgeom.utils.memory import ROWS_PER_BLOCK, require_memory
 from skgeom.utils.validation import samples_of_block
 
 # Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of

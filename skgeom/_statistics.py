@@ -22,7 +22,6 @@ from skgeom.objectives._pairwise import (
 from skgeom.utils._dask import is_dask, map_row_blocks, merged, naming_block
 from skgeom.utils._sklearn import get_feature_names, num_samples
 from skgeom.utils.array_api import (
-    ROWS_PER_BLOCK,
     has_float64,
     in_double,
     is_by_numpy,
@@ -35,7 +34,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.linalg import fix_signs, project
-from skgeom.utils.memory import memory, require_memory
+from skgeom.utils.memory import ROWS_PER_BLOCK, memory, require_memory
 from skgeom.utils.validation import (
     check_array,
     check_labels,

@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -39,14 +38,15 @@ from skgeom.objectives._pairwise import StructuredCovariances
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
 from skgeom.utils._dask import is_dask
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
     like,
     on_cpu,
+    precision,
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import FeatureSpace, signs, space_of
 from skgeom.utils.methods import predict_method
 from skgeom.utils.progress import current_progress
@@ -416,11 +416,9 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             sigma2 = sampling_noise(*pooled, statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
-    def _store_selection(self, selection, array_like):
+    def _store_selection(self, selection):
         self.shrinkage_ = selection.shrinkage
-        self.class_shrinkages_ = None
-        if selection.intensities is not None:
-            self.class_shrinkages_ = like(selection.intensities, array_like)
+        self.class_shrinkages_ = selection.intensities
         self.regularization_ = selection.regularization
         self.selection_ = selection.selection
         current_progress().print(
@@ -469,18 +467,16 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             "tol": self.tol,
         }
 
-    def _placed(self, filters, space, array_like):
-        """Filters in rows, in the namespace of an array and the dtype of samples."""
-        dtype = None if space.X is None else space.X.dtype
-        return like(np.ascontiguousarray(space.lift(filters).T), array_like, dtype)
+    def _in_rows(self, filters, space):
+        """Filters in rows, in the precision of the samples."""
+        filters = np.ascontiguousarray(space.lift(filters).T)
+        single = space.X is not None and precision(space.X) > np.finfo(float).eps
+        return filters.astype(np.float32 if single else np.float64, copy=False)
 
-    def _store_filters(
-        self, filters, groups, statistics, total, space, array_like, quiet=False
-    ):
+    def _store_filters(self, filters, groups, statistics, total, space, quiet=False):
         """Store the result of ``optimize_filters``, and the statistics of the features.
 
         The ``statistics`` and the total covariance are in the coordinates of ``space``.
-        The results have the namespace and device of ``array_like``.
         """
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
@@ -498,23 +494,20 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
             filters = filters[:, np.lexsort((-variances, group))]
         filters = filters * signs(space.lift(filters).T)
-        self.components_ = self._placed(filters, space, array_like)
+        self.components_ = self._in_rows(filters, space)
         self.objective_ = -last.cost
-        reached = np.concatenate([values for _, values in groups])
-        self.restart_objectives_ = like(reached, array_like)
+        self.restart_objectives_ = np.concatenate([values for _, values in groups])
         if not quiet:
             self._warn(groups, filters)
         self.classes_ = statistics.classes
         self.statistics_ = statistics.project(filters.T)
         if space.origin is not None:
             self.statistics_.means += space.origin @ filters
-        converter = partial(like, model=array_like)
-        self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._distance_parameters
         }
 
-    def _reporter(self, space, array_like, name=None):
+    def _reporter(self, space, name=None):
         """The callback of an optimization; None if nothing is reported."""
         progress = current_progress()
 
@@ -522,7 +515,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             return progress.step(
                 stage,
                 f"{name or self._value_name} {value:.6f}",
-                lambda: {"components_": self._placed(filters, space, array_like)},
+                lambda: {"components_": self._in_rows(filters, space)},
                 n_steps=self.max_iter,
             )
 

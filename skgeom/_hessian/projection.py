@@ -24,6 +24,7 @@ from skgeom._hessian.models import (
     is_module,
 )
 from skgeom._statistics import check_underflow
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import (
     CallbackSupportMixin,
     HasMethods,
@@ -33,15 +34,12 @@ from skgeom.utils._sklearn import (
     safe_indexing,
 )
 from skgeom.utils.array_api import (
-    largest_size,
-    namespace,
     to_numpy,
 )
 from skgeom.utils.errors import naming
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.memory import require_memory
-from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.methods import fit_method, on_host, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     checked_labels,
@@ -261,7 +259,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             99 % of the variance of all features, or if one sample causes more than 99 %
             of the variance.
         """
-        X, y, *_ = validated_samples(self, X, y, double=True)
+        given, y, *_ = validated_samples(self, X, y, double=True)
+        X = to_numpy(given)
         self.classes_, codes = encoded_labels(y, type(self).__name__)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
         if not 0 < n_components <= n_features:
@@ -286,7 +285,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         if self.n_hessian:
             progress.stage("training", n_steps=1)
             # torch modules accept samples on their device.
-            samples = X if is_module(self.estimator) else to_numpy(X)
+            samples = given if is_module(self.estimator) else X
             weights = self._weights(y)
             self.estimator_ = self._trained(samples, y, weights)
             name = classifier_name(self.estimator_)
@@ -395,9 +394,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     def _separation(self, X, codes):
         # Up to ten leading eigenvectors of each matrix, as in figure 1.
-        covariance_axes = to_numpy(self.covariance_eigenvectors_)[:10]
-        rank = min(self._hessian_rank, 10)
-        hessian_axes = to_numpy(self.hessian_eigenvectors_)[:rank]
+        fitted, rank = on_host(self), min(self._hessian_rank, 10)
+        covariance_axes = fitted.covariance_eigenvectors_[:10]
+        hessian_axes = fitted.hessian_eigenvectors_[:rank]
         return separation_grid(X, codes, covariance_axes, hessian_axes)
 
 
@@ -479,16 +478,16 @@ def _checked_rank(eigenvalues, precision, n_components, parameter, name):
 
 
 def _covariance(X):
-    """Sample covariance matrix, in CPU memory."""
+    """Sample covariance matrix."""
     require_memory(
         16 * X.shape[1] ** 2,  # the matrix and its eigenvectors
         f"The covariance matrix of {X.shape[1]} features and its eigenvectors",
         "Reduce the number of features of X first, for example by PCA.",
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        check_underflow(float(namespace(X).sum(X * X)), X)
+        check_underflow(float((X * X).sum()), X)
         _, covariance = mean_and_covariance(X)
         covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
     if not np.isfinite(covariance).all():
-        raise_too_large(largest_size(X))
+        raise_too_large(np.abs(X).max())
     return covariance

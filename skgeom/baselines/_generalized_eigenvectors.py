@@ -6,8 +6,8 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.linalg import eigh
 
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import Interval
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
 from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import encoded_labels, validated_samples

@@ -5,8 +5,8 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import Interval, StrOptions
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method

@@ -4,8 +4,8 @@ from numbers import Integral
 
 import numpy as np
 
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import Interval
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import encoded_labels, validated_samples

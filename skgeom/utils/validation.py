@@ -24,7 +24,7 @@ from skgeom.utils.array_api import (
     cholesky_factors,
     each,
     float_dtype,
-    float_dtypes,
+    has_float64,
     in_double,
     is_complex,
     is_dispatched,
@@ -124,7 +124,7 @@ def validated_samples(
         return Samples(X, y, sample_weight)
     check_not_dask(estimator, X, "Fit it to a sample of the rows")
     if double:
-        options["dtype"] = float_dtypes(X)[0]
+        options["dtype"] = _float_dtypes(X)[0]
     X = validate_data(estimator, X, reset=reset, **options)
     if double and not np.isfinite(2 * X.shape[0] * (largest := largest_size(X))):
         raise_too_large(largest)
@@ -183,9 +183,31 @@ def validate_data(estimator, X, /, **options):
                 X = X.copy()
                 X.sum_duplicates()
         if "dtype" not in options:
-            options["dtype"] = float_dtypes(X)
+            options["dtype"] = _float_dtypes(X)
         X = validation.validate_data(estimator, X, **options)
     return csr_array(X) if issparse(X) else X  # of a sparse data frame
+
+
+def _float_dtypes(X):
+    """The dtypes that validation accepts, for the ``dtype`` of scikit-learn's checks.
+
+    They are float64, if the device of X supports it, and float32. Validation converts
+    all other dtypes to the first of them.
+
+    Raises
+    ------
+    ValueError
+        If X is an array of a library other than NumPy and is complex, sparse or without
+        values. scikit-learn checks NumPy arrays only, and would discard the imaginary
+        parts of arrays of other libraries.
+    """
+    if not is_dispatched(X):
+        return [np.float64, np.float32]
+    check_holds_numbers(X)
+    if is_complex(X):
+        raise ValueError("Complex data not supported: X must hold real numbers.")
+    xp = namespace(X)
+    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
 
 
 def check_samples(X, *, double=False):
@@ -193,7 +215,7 @@ def check_samples(X, *, double=False):
 
     With ``double``, they are converted to double precision.
     """
-    dtypes = float_dtypes(X)
+    dtypes = _float_dtypes(X)
     check_not_masked(X, "X")
     with naming("X"):
         dtype = dtypes[0] if double else dtypes

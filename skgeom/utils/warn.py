@@ -9,7 +9,8 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from skgeom.utils.array_api import ROWS_PER_BLOCK, like, namespace, to_numpy
+from skgeom.utils.array_api import like, namespace, to_numpy
+from skgeom.utils.memory import ROWS_PER_BLOCK
 
 _OURS = ("skgeom", "sklearn")
 # Largest share of a single sample, or of few features, in the variance without a
