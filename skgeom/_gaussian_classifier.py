@@ -30,19 +30,15 @@ from skgeom._statistics import (
     check_means,
     checked_statistics,
     in_host_memory,
+    statistics_of_samples,
     without_axes,
 )
-from skgeom.utils._dask import check_not_dask, is_dask
+from skgeom.utils._dask import is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
 from skgeom.utils._sklearn import HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
-    float_dtypes,
     in_double,
-    like,
-    move_attributes,
     namespace,
-    on_cpu,
-    to_numpy,
 )
 from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
@@ -57,10 +53,9 @@ from skgeom.utils.validation import (
     check_array,
     check_priors,
     check_two_classes,
-    checked_groups,
-    labelled_samples,
     union_of_classes,
     validate_data,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier
 
@@ -281,24 +276,23 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             If one sample causes more than 99 % of the variance of all features, or if
             held-out samples are not classified better than by chance.
         """
-        X, y = labelled_samples(self, X, y)
-        if groups is not None:
-            check_not_dask(self, X, "Use groups=None")
-        groups = checked_groups(groups, y, sample_weight)
+        samples = validated_samples(self, X, y, sample_weight, groups, dask=True)
+        X, y, weights, groups, rows = samples
         estimator = self.covariance_estimator
         held_out = None
         selects = self.regularization == "auto" and estimator is None
         if selects and is_dask(X):
-            statistics, sample = statistics_and_sample(X, y, sample_weight)
+            statistics, sample = statistics_and_sample(X, y, weights)
             held_out = HeldOut(*sample)
-        else:
+        elif is_dask(X):
             statistics = ClassStatistics.from_data(
-                X, y, estimator, sample_weight=sample_weight
+                X, y, estimator, sample_weight=weights
             )
-        if not is_dask(X):
-            warn_if_outlier(X, sample_weight)
+        else:
+            statistics = statistics_of_samples(X, y, weights, estimator)
+            warn_if_outlier(X, weights, rows)
             if selects:
-                held_out = HeldOut(X, y, sample_weight, groups)
+                held_out = HeldOut(X, y, weights, groups)
         check_two_classes(statistics.classes, type(self).__name__)
         self._store(statistics, statistics.classes)
         self._forget_selection()
@@ -395,17 +389,19 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 f"{self.covariance_estimator!r}. Use covariance_estimator=None."
             )
         first = not hasattr(self, "statistics_")
-        X, y = labelled_samples(self, X, y, reset=first)
+        X, y, weights, *_ = validated_samples(
+            self, X, y, sample_weight, reset=first, dask=True
+        )
         if first:
-            statistics = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+            statistics = ClassStatistics.from_data(X, y, sample_weight=weights)
             known = statistics.classes
             self._forget_selection()
         else:
-            statistics = copy(self.statistics_).update(X, y, sample_weight)
+            statistics = copy(self.statistics_).update(X, y, weights)
             known = union_of_classes(statistics.classes, self.classes_)
         if classes is not None:
             classes = check_array(
-                on_cpu(classes), ensure_2d=False, dtype=None, input_name="classes"
+                classes, ensure_2d=False, dtype=None, input_name="classes"
             )
             with naming("classes"):
                 unique_labels(classes, known)  # raises if strings and numbers are mixed
@@ -428,7 +424,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         seen, counts = statistics.classes.astype(classes.dtype), np.zeros(len(classes))
         counts[np.searchsorted(classes, seen)] = statistics.counts
         priors = check_priors(self.priors, counts) * (counts > 0)
-        self.priors_ = like(priors / priors.sum(), statistics.means)
+        self.priors_ = priors / priors.sum()
 
     def _set_gaussians(self, held_out=None):
         """Compute the Gaussians from ``statistics_``, with selection if held out.
@@ -455,7 +451,6 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         rows = rows if len(gaussians.whiteners) > 1 else slice(None)
         self._gaussians = gaussians.whiteners[rows]
         self._log_scales = gaussians.log_scales[rows]
-        move_attributes(self, self.statistics_.means)
 
     def _shrunk_gaussians(self, statistics, held_out):
         """The Gaussians with shrunk covariances; selects their parameters first."""
@@ -467,9 +462,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         coordinates = coordinates_of(statistics, n_distinct, targets)
         if held_out is not None:
             poolings = POOLINGS[:1] if is_shared else POOLINGS
-            priors = to_numpy(self.priors_)
             self.selection_ = select_covariances(
-                held_out, coordinates, priors, poolings
+                held_out, coordinates, self.priors_, poolings
             )
         if held_out is not None and self.selection_ is not None:
             self.temperature_ = self.selection_.temperature
@@ -495,7 +489,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         which is common to all classes. For samples far from the means, adding the
         summand would reduce the precision of the differences between classes.
         """
-        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
+        X = validate_data(self, X, reset=False)
         xp, X = namespace(X), in_double(X)
         if self._gaussians is None:
             self._set_gaussians()  # raises the error

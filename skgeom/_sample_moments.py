@@ -11,7 +11,6 @@ from sklearn.utils import gen_batches
 from skgeom._moments import Moments, exact_sum
 from skgeom.objectives._covariances import SampleCovariances, check_memory
 from skgeom.utils.array_api import (
-    ROWS_PER_BLOCK,
     has_float64,
     in_double,
     is_by_numpy,
@@ -21,6 +20,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
+from skgeom.utils.memory import ROWS_PER_BLOCK
 from skgeom.utils.validation import (
     check_array,
     check_semidefinite,

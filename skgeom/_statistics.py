@@ -35,9 +35,9 @@ from skgeom.utils.validation import (
     check_same_features,
     check_semidefinite,
     check_symmetric,
-    checked_samples,
     kind_of,
     known_labels,
+    samples_of_block,
     union_of_classes,
 )
 
@@ -140,7 +140,7 @@ class ClassStatistics:
 
     def __init__(self, classes, counts, means, covariances):
         _check_labels(classes, counts, covariances, "covariances", means)
-        means = check_array(on_cpu(means), dtype=np.float64, input_name="means")
+        means = check_array(means, dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         self.classes, counts, order = _checked_labels(classes, counts, len(means))
         covariances, single = covariances[order], counts <= 1
@@ -534,9 +534,7 @@ class ClassStatistics:
         """
         names = self.feature_names_in_
         check_labels(components, -1, names, "components", "feature_names_in_")
-        components = check_array(
-            on_cpu(components), dtype=np.float64, input_name="components"
-        )
+        components = check_array(components, dtype=np.float64, input_name="components")
         n_features = self.n_features if self.axes is None else self.axes.shape[1]
         if components.shape[1] != n_features:
             raise ValueError(
@@ -807,7 +805,9 @@ def statistics_of_block(
         if y is not None and np.shape(y)[:1] == (0,) and num_samples(X) == 0:
             return ClassStatistics.empty()
         names = get_feature_names(X)
-        X, y, sample_weight = checked_samples(X, y, sample_weight, number is None)
+        X, y, sample_weight, *_ = samples_of_block(
+            X, y, sample_weight, whole=number is None
+        )
         if not len(y):
             return ClassStatistics.empty()
         if axes is not None:
@@ -1041,7 +1041,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
         matrices = StructuredCovariances(*matrices)
     if not isinstance(matrices, StructuredCovariances):
         matrices = check_array(
-            on_cpu(matrices), dtype=np.float64, allow_nd=True, input_name=name
+            matrices, dtype=np.float64, allow_nd=True, input_name=name
         )
         if matrices.ndim == 4:
             matrices = StructuredCovariances(matrices)

@@ -29,7 +29,6 @@ from skgeom.utils.array_api import (
     in_double,
     like,
     namespace,
-    on_cpu,
     take,
     to_numpy,
 )
@@ -199,7 +198,7 @@ class StructuredCovariances:
 
     def __init__(self, diagonal, factors=None):
         options = {"dtype": np.float64, "allow_nd": True}
-        blocks = check_array(on_cpu(diagonal), input_name="diagonal", **options)
+        blocks = check_array(diagonal, input_name="diagonal", **options)
         if blocks.ndim == 2:
             blocks = blocks[:, :, None, None]
         check_symmetric(blocks, "diagonal")
@@ -207,7 +206,7 @@ class StructuredCovariances:
         n_features = int(np.prod(blocks.shape[1:-1]))
         rows = np.empty((n_classes, 0, n_features))
         if factors is not None:
-            rows = check_array(on_cpu(factors), input_name="factors", **options)
+            rows = check_array(factors, input_name="factors", **options)
         fits = rows.shape == (n_classes, *rows.shape[1:2], n_features)
         if blocks.ndim != 4 or not fits:
             raise ValueError(
