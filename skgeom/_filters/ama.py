@@ -16,7 +16,8 @@ from skgeom._filters._optimization import (
 )
 from skgeom._filters.sqfa import SQFA
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.objectives._objective import Objective
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._sklearn import Interval, StrOptions
