@@ -36,7 +36,7 @@ from skgeom._statistics import (
     translated,
     with_noise,
 )
-from skgeom.objectives._covariances import StructuredCovariances
+from skgeom.objectives._covariances import covariances_of
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
 from skgeom.utils._dask import is_dask
@@ -578,11 +578,11 @@ def check_regular(statistics, covariances, total, n_components):
             f"The data vary in {rank} directions only, so n_components={n_components} "
             "filters need regularization > 0."
         )
-    is_structured = isinstance(covariances, StructuredCovariances)
+    covariances = covariances_of(covariances)
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = covariances[k] if is_structured else on_cpu(covariances[k, ...])
+        covariance = on_cpu(covariances[k])
         variances = np.linalg.eigvalsh(basis.T @ (covariance @ basis))
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)
