@@ -31,10 +31,12 @@ from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
+    pooled_matrices,
     statistics_of_samples,
+    translated,
     with_noise,
 )
-from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.objectives._covariances import StructuredCovariances
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
 from skgeom.utils._dask import is_dask
@@ -412,7 +414,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk(intensities) if shrinks else statistics
-            pooled = map(on_cpu, estimated.pooled_covariances())
+            pooled = map(on_cpu, pooled_matrices(estimated))
             sigma2 = sampling_noise(*pooled, statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
@@ -502,7 +504,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         self.classes_ = statistics.classes
         self.statistics_ = statistics.project(filters.T)
         if space.origin is not None:
-            self.statistics_.means += space.origin @ filters
+            self.statistics_ = translated(self.statistics_, space.origin @ filters)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._distance_parameters
         }

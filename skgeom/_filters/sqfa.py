@@ -14,17 +14,19 @@ from skgeom._filters._optimization import (
     independent_directions,
     optimize_filters,
 )
-from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
+from skgeom._statistics import (
+    ClassStatistics,
+    checked_statistics,
+    pooled_matrices,
+    without_axes,
+)
 from skgeom.objectives._class_distances import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     find_distance,
 )
-from skgeom.objectives._pairwise import (
-    MeanPairwiseDistance,
-    StructuredCovariances,
-    plus_outer_products,
-)
+from skgeom.objectives._covariances import StructuredCovariances, plus_outer_products
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.utils._sklearn import StrOptions
 from skgeom.utils.array_api import on_cpu, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
@@ -515,7 +517,7 @@ class SQFA(BaseFilters):
             warn_if_not_separated(selection)
             if self._sigma2 == "auto":
                 warn_if_unscaled_filters(
-                    on_cpu(statistics.pooled_covariances()[1]), space, self
+                    on_cpu(pooled_matrices(statistics)[1]), space, self
                 )
         report = self._reporter(space)
         filters, groups = optimize_filters(
@@ -725,7 +727,7 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(on_cpu, statistics.pooled_covariances())
+    within, total = map(on_cpu, pooled_matrices(statistics))
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
         mean = weights @ to_numpy(statistics.means)

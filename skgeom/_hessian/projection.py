@@ -23,7 +23,7 @@ from skgeom._hessian.models import (
     is_function,
     is_module,
 )
-from skgeom._statistics import check_underflow
+from skgeom._sample_moments import check_underflow
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import (
     CallbackSupportMixin,
