@@ -51,7 +51,11 @@ class AMAGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def transform(self, X: Any) -> NDArray[Any]: ...
 
 class Calibration():
-    def __init__(self, mean_factors: float | ArrayLike = 1.0, prior_weight: float = 1.0, temperature: float = 1.0, label_noise: float = 0.0) -> None: ...
+    mean_factors: float | ArrayLike
+    prior_weight: float
+    temperature: float
+    label_noise: float
+    def __init__(self, mean_factors: Any = 1.0, prior_weight: Any = 1.0, temperature: Any = 1.0, label_noise: Any = 0.0) -> None: ...
 
 class ClassStatistics():
     classes: NDArray[Any]

@@ -26,7 +26,7 @@ class Calibration:
     The probabilities are :math:`(1 - \epsilon) p_k + \epsilon \pi_k`. With the default
     values, they are those of linear discriminant analysis (LDA) in the feature space.
 
-    Parameters
+    Attributes
     ----------
     mean_factors : float or array-like of shape (n_classes,), default=1.0
         The factors :math:`r_k`. They are at most one if they are estimated, because the
@@ -42,9 +42,9 @@ class Calibration:
 
     Examples
     --------
-    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.datasets import load_iris
     >>> from skgeom import Calibration, KernelDiscriminantAnalysis
-    >>> X, y = load_wine(return_X_y=True)
+    >>> X, y = load_iris(return_X_y=True)
     >>> kda = KernelDiscriminantAnalysis(calibration=Calibration(temperature=2.0))
     >>> kda.fit(X, y).calibration_.temperature
     2.0
@@ -198,10 +198,9 @@ def calibrate(components, held_out, samples, shares, means, priors):
     sums = members.sum(axis=0)
     members *= np.divide(priors, sums, out=np.zeros_like(sums), where=sums > 0)
     weights = members.sum(axis=1)
-    in_training, kept = (
-        weights * (z * means[codes]).sum(axis=1) for z in (components, held_out)
-    )
-    lost, kept = (in_training - kept).sum(), kept @ mean_shares[codes]
+    own_means = weights[:, None] * means[codes]
+    kept = (own_means * held_out).sum(axis=1)
+    lost, kept = (own_means * components).sum() - kept.sum(), kept @ mean_shares[codes]
     factors = np.ones(len(priors))
     if lost > 0 and kept > 0:
         factors = kept / (kept + lost * mean_shares)

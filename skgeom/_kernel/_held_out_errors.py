@@ -40,9 +40,10 @@ def whole_groups(rows, codes, groups):
     The result contains samples of each class that occurs in ``rows``. If each group
     consists of one sample, the result is ``rows``.
     """
-    # The rank of each row within its class.
-    ranks = np.concatenate([np.arange(n) for n in np.bincount(codes[rows])])
     sorted_rows = rows[np.argsort(codes[rows], kind="stable")]
+    # The rank of each row within its class.
+    own = codes[sorted_rows]
+    ranks = np.arange(len(own)) - np.searchsorted(own, own)
     chosen = np.zeros(len(codes), dtype=bool)
     classes = np.unique(codes[rows])
     for row in sorted_rows[np.argsort(ranks, kind="stable")]:

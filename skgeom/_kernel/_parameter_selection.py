@@ -49,8 +49,8 @@ def select(kernel, gammas, regularizations, ratio, part, identity):
     Selection
     """
     # Only groups that can be held out without removing a whole class.
-    columns = part.codes, part.groups, part.weights
-    remaining = remaining_shares(*columns, part.class_weights)
+    codes, groups, weights = part.codes, part.groups, part.weights
+    remaining = remaining_shares(codes, groups, weights, part.class_weights)
     kept = (remaining > 0).all(axis=1)
     if not kept.any():
         KernelSystem(kernel, part, identity)  # explains if all samples are equal
@@ -59,8 +59,8 @@ def select(kernel, gammas, regularizations, ratio, part, identity):
             "because each group contains all samples of a class. Set both parameters "
             "to numbers, use more distinct samples, or use groups that share classes."
         )
-    codes, groups, weights = (column[kept] for column in columns)
-    weights = weights / weights.sum()
+    codes, groups = codes[kept], groups[kept]
+    weights = weights[kept] / weights[kept].sum()
     # Relative to the remaining samples of the classes, predictions do not prefer large
     # classes, nor the classes without held-out samples.
     shares = remaining[kept] * part.class_weights

@@ -190,12 +190,9 @@ class KernelSystem:
         self.kernel_mean = to_numpy(like(self.weights, matrix) @ matrix)
         # K is symmetric, so row means equal column means.
         row_means = self.kernel_mean - self.kernel_mean @ self.weights
-        mean, row_means, roots = (
-            like(vector, matrix)
-            for vector in (self.kernel_mean, row_means, self.root_weights)
-        )
-        matrix -= mean
-        matrix -= row_means[:, None]
+        matrix -= like(self.kernel_mean, matrix)
+        matrix -= like(row_means, matrix)[:, None]
+        roots = like(self.root_weights, matrix)
         matrix *= roots / self.kernel_max
         matrix *= roots[:, None]
         self.centered = matrix

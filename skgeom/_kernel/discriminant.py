@@ -81,7 +81,6 @@ _MAX_SELECTION = 500
 # accuracy with the accuracy of the best value of a grid.
 _REGULARIZATIONS = np.logspace(0, -8, 17)
 _GAMMA_FACTORS = 4.0 ** np.arange(-3, 5)
-_PRINTED = "gamma", "regularization", "solver", "n_landmarks", "temperature"
 
 
 class KernelDiscriminantAnalysis(
@@ -442,11 +441,11 @@ class KernelDiscriminantAnalysis(
                 calibration = self.calibration or Calibration()
         self._store(kernel, data, system, found, calibration)
         move_attributes(self, X)
-        values = [(name, getattr(self, f"{name}_")) for name in _PRINTED]
-        values.append(("prior_weight", calibration.prior_weight))
-        texts = (
-            f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in values
-        )
+        texts = []
+        for name in ("gamma", "regularization", "solver", "n_landmarks", "temperature"):
+            value = getattr(self, f"{name}_")
+            value = f"{value:.6g}" if isinstance(value, float) else value
+            texts.append(f"{name}={value}")
         current_progress().print(", ".join(texts))
         return self
 
