@@ -44,7 +44,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import require_memory
+from skgeom.utils.memory import require_memory
 
 _EPS = np.finfo(np.float64).eps
 

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._held_out import merge_equal
 from skgeom._kernel._calibration import (
@@ -33,27 +32,22 @@ from skgeom._kernel._training_data import (
     TrainingData,
     gamma_scale,
 )
-from skgeom.utils._dask import empty_block
+from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
+from skgeom.utils._sklearn import Interval, StrOptions, positive
 from skgeom.utils.array_api import (
     block,
     check_library,
-    check_not_dask,
     float_dtype,
     float_dtypes,
-    is_dask,
     move_attributes,
     namespace,
     on_cpu,
     take,
 )
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    current_progress,
-    estimator_method,
-    positive,
-    validate_data,
-)
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
@@ -62,10 +56,10 @@ from skgeom.utils.validation import (
     checked_groups,
     checked_labels,
     class_factors,
-    warn_if_outlier,
-    warn_if_unscaled,
+    validate_data,
     weighted_classes,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled
 
 # Up to this number of samples, solver="auto" uses an exact solver. At this number, the
 # kernel matrix has 800 MB, and the exact solution takes three times the time of
@@ -367,7 +361,7 @@ class KernelDiscriminantAnalysis(
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the discriminant functions.
 
@@ -662,7 +656,7 @@ class KernelDiscriminantAnalysis(
             temperature = calibration.temperature
             self.selection_ = replace(self.selection_, temperature=temperature)
 
-    @estimator_method
+    @predict_method
     def transform(self, X):
         """Compute the discriminant components of samples.
 
