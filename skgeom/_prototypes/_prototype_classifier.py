@@ -466,7 +466,7 @@ class PrototypeClassifier(
         if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
-        given = X, sample_weight
+        given = X, check_sample_weight(sample_weight, y)
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
         if isinstance(self.init, str) and not class_sums.all():
             raise ValueError(

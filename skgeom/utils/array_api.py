@@ -368,9 +368,12 @@ def in_double(array, copy=False):
 
     Complex arrays remain complex.
     """
+    xp = namespace(array)
+    if xp is np:
+        dtype = np.complex128 if np.iscomplexobj(array) else np.float64
+        return array.astype(dtype, copy=copy)
     dtype = float_dtype(array)
     if is_complex(array):
-        xp = namespace(array)
         dtype = xp.complex128 if dtype == xp.float64 else xp.complex64
     return astype(array, dtype, copy)
 

@@ -113,6 +113,8 @@ class FitProgress:
         name : str, default="iteration"
             The printed name of a step.
         """
+        if not self.active:
+            return None
         with self._lock:
             self.stage(stage, n_steps)
             self._n_steps += 1

@@ -117,12 +117,13 @@ def validated_samples(
     -------
     Samples
     """
-    if dask and is_dask(X):
+    if is_dask(X):
+        if not dask:
+            check_not_dask(estimator, X, "Fit it to a sample of the rows")
         if groups is not None:
             check_not_dask(estimator, X, "Use groups=None")
         validate_data(estimator, empty_block(X), ensure_min_samples=0, reset=reset)
         return Samples(X, y, sample_weight)
-    check_not_dask(estimator, X, "Fit it to a sample of the rows")
     if double:
         options["dtype"] = _float_dtypes(X)[0]
     X = validate_data(estimator, X, reset=reset, **options)
@@ -899,8 +900,11 @@ def check_not_dict(values, name):
 
 def has_labels(values):
     """Whether the labels of a data frame or series are not the positions 0, 1, ..."""
-    of_axes = (labels_of(values, axis) for axis in (0, -1))
-    return any(len(found) and [*found] != [*range(len(found))] for found in of_axes)
+    for axis in (0, -1):
+        found = labels_of(values, axis)
+        if len(found) and [*found] != [*range(len(found))]:
+            return True
+    return False
 
 
 def labels_of(values, axis):
@@ -945,7 +949,9 @@ def check_labels(values, axis, expected, name, of):
     as the numbers of rows. ``of`` is what has the expected order, such as "classes".
     """
     found = labels_of(values, axis)
-    pairs = zip(found, () if expected is None else expected, strict=False)
+    if not len(found) or expected is None:
+        return
+    pairs = zip(found, expected, strict=False)
     wrong = [(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]]
     if wrong and {*found} <= {*expected}:
         number, label, other = wrong[0]
