@@ -713,24 +713,6 @@ class ClassStatistics:
         )
 
 
-def defined_moments(statistics):
-    """The moments; ValueError if the weights of a class are too small for them."""
-    moments = statistics.moments
-    is_sample = statistics.covariance_estimator is None and not moments.about_origin
-    for k in np.flatnonzero((statistics.counts <= 1) & is_sample):
-        # A covariance requires more than zero degrees of freedom.
-        if namespace(moments.means).any(moments.covariances[int(k)]):
-            raise UndefinedCovarianceError(
-                f"The weights of class {statistics.classes[k]} add up to "
-                f"{statistics.counts[k]:.3g}, but weights count samples: they must add "
-                "up to more than 1 if the samples of the class differ. Multiply "
-                "sample_weight by n_samples / sample_weight.sum(). After decay, "
-                "exclude classes without recent samples from the statistics s: "
-                "s.of_classes(s.classes[s.counts > 1])."
-            )
-    return moments
-
-
 def make_statistics(
     classes, moments, axes=None, covariance_estimator=None, feature_names_in_=None
 ):
