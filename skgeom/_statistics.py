@@ -950,6 +950,10 @@ def with_noise(statistics, noise):
     if noise is None:
         return statistics
     covariances = statistics.moments.covariances.values
+    if isinstance(covariances, StructuredCovariances):
+        raise ValueError(
+            "regularization must be a number for structured covariances, not a matrix."
+        )
     covariances = covariances + like(noise, covariances)
     return statistics._with_covariances(covariances, "given")
 

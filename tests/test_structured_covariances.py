@@ -71,10 +71,11 @@ def test_structured_covariances_never_become_an_array(rng):
     for use in (GaussianClassifier().fit_statistics, bayes_error):
         with pytest.raises(ValueError, match=r"needs arrays of cov.*project\(filters"):
             use(statistics)
+    with pytest.raises(ValueError, match="must be a number for structured cov"):
+        SQFA(2, regularization=np.eye(1040)).fit_statistics(statistics)
     for refused in (
         ClassEllipsesDisplay.from_statistics,
         SQFA(2, regularization=0).fit_statistics,
-        SQFA(2, regularization=np.eye(1040)).fit_statistics,
         SQFA(2, init=np.ones((2, 1040))).fit_statistics,
         SQFA(2, constraint="orthonormal", group_size=1).fit_statistics,
     ):
