@@ -287,7 +287,7 @@ def _regression(values, components):
     mean, center = values.mean(axis=0), components.mean(axis=0)
     centered = components - center
     scale = centered.std(axis=0)
-    if not (scale > 0).all() or np.linalg.matrix_rank(centered / scale) < 2:
+    if not (scale > 0).all() or np.linalg.matrix_rank(centered / scale, rtol=1e-8) < 2:
         raise ValueError(
             "The samples vary in less than two directions of the projection. Choose "
             "other dims."
