@@ -167,8 +167,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         y : array-like of shape (n_samples,), default=None
             Class labels of the matrices, which do not change the means: only the
             warnings and the error about ``y`` below depend on them.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
 
         Returns
         -------
@@ -215,8 +215,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             SPD matrices in temporal order; not modified.
         y : None
             Not used.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
 
         Returns
         -------
@@ -279,8 +279,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             SPD matrices; not modified.
         y : array-like of shape (n_samples,), default=None
             Class labels of the matrices, as in :meth:`fit`.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
 
         Returns
         -------
@@ -296,7 +296,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix. For a new domain, such as a new session, pass a
             new label: its matrices, at least two, are then re-centered with their mean.
             None, the default, is allowed if :meth:`fit` or :meth:`partial_fit` was
@@ -385,6 +385,8 @@ def _domains(domain, n_samples):
     """Pairs of a domain label and the indices of its samples; the label may be None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
+    if np.ndim(domain) == 0:
+        domain = np.repeat(np.asarray(domain), n_samples)
     domain = sample_labels(domain, "domain", n_samples)
     if domain.dtype.kind == "M":
         domain = domain.astype("M8[us]")  # tolist() converts nanoseconds to integers
@@ -602,8 +604,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             SPD matrices; not modified.
         y : array-like of shape (n_samples,)
             Class labels of the matrices.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
 
         Returns
         -------
@@ -697,7 +699,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices of one subject; not modified.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, such as its session or run. The domains are
             re-centered separately. None for a single domain. After ``adapt``,
             predictions re-center matrices with the means of these domains, and the
@@ -734,10 +736,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices in temporal order; not modified.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain. Use a new label for a
-            new subject: the label of a training domain continues from the mean of that
-            domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
+            Use a new label for a new subject: the label of a training domain continues
+            from the mean of that domain.
 
         Returns
         -------
@@ -786,7 +788,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
             allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
@@ -809,7 +811,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
             allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
@@ -831,7 +833,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
             allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
@@ -853,7 +855,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_channels, n_channels)
             SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
             allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
@@ -879,7 +881,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             True class labels of the matrices.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the matrices.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
             domain, such as a new session, pass a new label. None, the default, is
             allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
