@@ -23,7 +23,7 @@ from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
 from skgeom._selection import Selection
 from skgeom._statistics import ClassStatistics
 from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
-from skgeom.utils.validation import warn_of_scikit_geometry
+from skgeom.utils.warn import warn_of_scikit_geometry
 
 __all__ = [
     "GLRSQ",

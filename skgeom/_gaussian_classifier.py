@@ -6,7 +6,6 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import unique_labels
 
 from skgeom._held_out import (
@@ -38,25 +37,27 @@ from skgeom._statistics import (
     statistics_of_samples,
     without_axes,
 )
+from skgeom.utils._dask import check_not_dask, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
+from skgeom.utils._sklearn import HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
-    check_not_dask,
     float_dtypes,
     in_double,
-    is_dask,
     like,
     move_attributes,
     namespace,
     on_cpu,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    current_progress,
-    estimator_method,
-    naming,
-    validate_data,
+from skgeom.utils.errors import naming
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.methods import (
+    fit_method,
+    predict_method,
+    statistics_method,
+    update_method,
 )
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_priors,
@@ -64,8 +65,9 @@ from skgeom.utils.validation import (
     checked_groups,
     labelled_samples,
     union_of_classes,
-    warn_if_outlier,
+    validate_data,
 )
+from skgeom.utils.warn import warn_if_outlier
 
 
 class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
@@ -243,7 +245,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self.priors = priors
         self.verbose = verbose
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Fit the Gaussians to labeled samples.
 
@@ -312,7 +314,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self._set_gaussians(projected)
         return self
 
-    @estimator_method
+    @statistics_method
     def fit_statistics(self, statistics):
         """Fit the Gaussians to class statistics.
 
@@ -354,7 +356,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self._set_gaussians()
         return self
 
-    @estimator_method
+    @update_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the Gaussians with more samples.
 
@@ -576,7 +578,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _log_posteriors(self, joint):
         return noisy_log_posteriors(joint, self.label_noise_, self.priors_)
 
-    @estimator_method
+    @predict_method
     def score_samples(self, X):
         """Compute the log-density of each sample; outliers have low values.
 

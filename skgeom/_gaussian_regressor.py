@@ -7,7 +7,6 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._held_out import (
     MOST_SAMPLES,
@@ -24,23 +23,21 @@ from skgeom._regularized_gaussians import (
 )
 from skgeom._selection import fit_temperature, selection_of, standard_error
 from skgeom._statistics import statistics_of_samples
-from skgeom.utils.array_api import check_library, check_not_dask
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    estimator_method,
-    positive,
-    validate_data,
-)
+from skgeom.utils._dask import check_not_dask
+from skgeom.utils._sklearn import Interval, StrOptions, positive
+from skgeom.utils.array_api import check_library
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.memory import require_memory
+from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.validation import (
     checked_groups,
     checked_targets,
     raise_too_large,
     real_array,
-    require_memory,
-    warn_if_outlier,
-    warn_user,
+    validate_data,
     weighted_samples,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_user
 
 # In descending order. Small values are best for the videos of
 # examples/filters/plot_speed_regression.py, large values if the target changes the
@@ -162,7 +159,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         self.n_points = n_points
         self.prior_samples = prior_samples
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Estimate the Gaussians at the levels of the target.
 
@@ -352,7 +349,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         # examples/filters/plot_speed_regression.py.
         return max(fit_temperature(scores, codes, sums), 1.0)
 
-    @estimator_method
+    @predict_method
     def predict_density(self, X):
         """Compute the posterior probabilities of the targets in ``grid_``.
 
@@ -398,7 +395,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         log_posterior += np.log(self.prior_)
         return np.exp(log_posterior - logsumexp(log_posterior, axis=1, keepdims=True))
 
-    @estimator_method
+    @predict_method
     def predict(self, X):
         """Predict the targets by their posterior means.
 

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import _num_samples
 
 from skgeom._statistics import (
     ClassStatistics,
@@ -13,13 +12,10 @@ from skgeom._statistics import (
     without,
 )
 from skgeom.utils._dask import map_row_blocks, merged
-from skgeom.utils.array_api import take, to_numpy
-from skgeom.utils.validation import (
-    ROWS_PER_BLOCK,
-    checked_samples,
-    require_memory,
-    weighted_samples,
-)
+from skgeom.utils._sklearn import num_samples
+from skgeom.utils.array_api import ROWS_PER_BLOCK, take, to_numpy
+from skgeom.utils.memory import require_memory
+from skgeom.utils.validation import checked_samples, weighted_samples
 
 # Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
 # MNIST, the accuracy of a Gaussian classifier differs by at most 0.04 percentage
@@ -428,7 +424,7 @@ def _merge(parts):
 
 def _some_of_block(X, y, sample_weight):
     """Keys, samples, labels and weights of the selected rows of positive weight."""
-    if _num_samples(X) == 0:
+    if num_samples(X) == 0:
         return None
     X, y, weights = checked_samples(X, y, sample_weight, some=False)
     weights = np.ones(len(y)) if weights is None else weights

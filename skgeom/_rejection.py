@@ -11,7 +11,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, assert_all_finite, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -24,13 +23,17 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom.utils.array_api import (
+from skgeom.utils._dask import check_not_dask, in_memory, is_dask
+from skgeom.utils._sklearn import (
     ARRAY_API,
+    HasMethods,
+    Interval,
+    check_method_params,
+    safe_split,
+)
+from skgeom.utils.array_api import (
     check_holds_numbers,
-    check_not_dask,
     check_same_namespace,
-    in_memory,
-    is_dask,
     is_dispatched,
     move_attributes,
     namespace,
@@ -38,12 +41,8 @@ from skgeom.utils.array_api import (
     on_cpu,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    check_method_params,
-    estimator_method,
-    safe_split,
-)
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import (
     check_array,
     check_labels,
@@ -53,8 +52,8 @@ from skgeom.utils.validation import (
     checked_labels,
     checked_targets,
     known_labels,
-    warn_user,
 )
+from skgeom.utils.warn import warn_user
 
 
 class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -230,7 +229,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     # The classifier validates its own parameters.
-    @estimator_method(nested_validation=True)
+    @fit_method(nested_validation=True)
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Fit the classifier and select the threshold.
 

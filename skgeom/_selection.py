@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_softmax, softmax
 
-from skgeom.utils.validation import warn_user
+from skgeom.utils.warn import warn_user
 
 # Ratio of the temperatures at which candidates are compared. With the square root of 2,
 # the selected values are nearly the same (benchmarks/bench_gaussian.py).

@@ -12,19 +12,20 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from skgeom.objectives._pairwise import (
     ClassMoments,
     StructuredCovariances,
     plus_outer_products,
 )
-from skgeom.utils._dask import map_row_blocks, merged, naming_block
+from skgeom.utils._dask import is_dask, map_row_blocks, merged, naming_block
+from skgeom.utils._sklearn import get_feature_names, num_samples
 from skgeom.utils.array_api import (
+    ROWS_PER_BLOCK,
     has_float64,
     in_double,
     is_by_numpy,
-    is_dask,
     is_dispatched,
     largest_size,
     like,
@@ -33,10 +34,9 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import get_feature_names
 from skgeom.utils.linalg import fix_signs, project
+from skgeom.utils.memory import memory, require_memory
 from skgeom.utils.validation import (
-    ROWS_PER_BLOCK,
     check_array,
     check_labels,
     check_same_features,
@@ -45,9 +45,7 @@ from skgeom.utils.validation import (
     checked_samples,
     kind_of,
     known_labels,
-    memory,
     raise_too_large,
-    require_memory,
     union_of_classes,
 )
 
@@ -1247,7 +1245,7 @@ def statistics_of_block(
     all samples are treated as one class.
     """
     with naming_block(number):
-        if y is not None and np.shape(y)[:1] == (0,) and _num_samples(X) == 0:
+        if y is not None and np.shape(y)[:1] == (0,) and num_samples(X) == 0:
             return ClassStatistics.empty()
         names = get_feature_names(X)
         X, y, sample_weight = checked_samples(X, y, sample_weight, number is None)

@@ -11,7 +11,6 @@ from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_normal
 from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._selection import (
@@ -29,24 +28,23 @@ from skgeom.geometry._spd import (
     hermitian_from_upper_triangles,
     upper_triangles,
 )
+from skgeom.utils._dask import score_by_blocks
 from skgeom.utils._mixins import log_odds
+from skgeom.utils._sklearn import Interval, StrOptions, positive
 from skgeom.utils.array_api import in_double, on_cpu
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    current_progress,
-    estimator_method,
-    naming,
-    positive,
-)
+from skgeom.utils.errors import naming
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import LowRankPlusIdentity, fold_order
+from skgeom.utils.methods import fit_method, predict_method, update_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
     check_two_classes,
     checked_labels,
     sample_labels,
-    warn_user,
 )
+from skgeom.utils.warn import warn_user
 
 # Candidate shrinkages, in order of preference; number of folds; and tolerance of
 # expectation maximization, which stops when no mean moves by more than this number of
@@ -156,7 +154,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.metric = metric
         self.window = window
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y=None, domain=None):
         """Compute the mean of each domain.
 
@@ -200,7 +198,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.reference_ = _mean(np.stack(list(means.values())), self.metric)
         return self._store(means, counts)
 
-    @estimator_method
+    @update_method
     def partial_fit(self, X, y=None, domain=None):
         """Update the mean of each domain with new matrices, one after another.
 
@@ -594,7 +592,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.recentering = recentering
         self.verbose = verbose
 
-    @estimator_method(nested_validation=True)
+    @fit_method(nested_validation=True)
     def fit(self, X, y, domain=None):
         """Estimate the class distributions from labeled domains.
 
@@ -686,7 +684,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.adaptation_, self.adaptation_evidence_ = "none", {}
         return self
 
-    @estimator_method
+    @update_method
     def adapt(self, X, domain=None):
         """Adapt the class means to a new subject, without class labels.
 
@@ -721,7 +719,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self._adaptation_vectors = self._whitened_vectors(X, domain)
         return self._adapt_means()
 
-    @estimator_method
+    @update_method
     def partial_adapt(self, X, domain=None):
         """Adapt the class means to further matrices of the same subject.
 
@@ -780,7 +778,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         logarithms = inverse @ decode(means) @ inverse
         return expm((logarithms + logarithms.conj().mT) / 2)
 
-    @estimator_method
+    @predict_method
     def decision_function(self, X, domain=None):
         """Compute the class scores.
 
@@ -803,7 +801,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """
         return log_odds(self._scores(X, domain))
 
-    @estimator_method
+    @predict_method
     def predict(self, X, domain=None):
         """Predict the most probable class of each matrix.
 
@@ -825,7 +823,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """
         return self.classes_[self._scores(X, domain).argmax(axis=1)]
 
-    @estimator_method
+    @predict_method
     def predict_log_proba(self, X, domain=None):
         """Compute the logarithms of the class probabilities.
 
@@ -847,7 +845,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """
         return log_softmax(self._scores(X, domain), axis=1)
 
-    @estimator_method
+    @predict_method
     def predict_proba(self, X, domain=None):
         """Compute the class probabilities.
 
@@ -869,7 +867,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """
         return softmax(self._scores(X, domain), axis=1)
 
-    @estimator_method
+    @score_by_blocks
     def score(self, X, y, sample_weight=None, domain=None):
         """Compute the accuracy of the predicted classes.
 

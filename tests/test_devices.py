@@ -8,7 +8,8 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
-from skgeom.utils.array_api import ARRAY_API, namespace, to_numpy
+from skgeom.utils._sklearn import ARRAY_API
+from skgeom.utils.array_api import namespace, to_numpy
 
 CLASSIFIERS = [
     GaussianClassifier(),

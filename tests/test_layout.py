@@ -87,6 +87,16 @@ def forbidden(path, source):
             yield f"{path} imports {name}, of another family"
 
 
+def private_names_of_sklearn(path, source):
+    """Imports of private modules and names of scikit-learn; allowed in one file."""
+    if path == "utils/_sklearn.py":
+        return
+    for name in imports(ast.parse(source), "skgeom"):
+        top, *parts = name.split(".")
+        if top == "sklearn" and any(part.startswith("_") for part in parts):
+            yield f"{path} imports {name}, not from utils/_sklearn.py"
+
+
 def is_of_self(node):
     """Whether a node is ``self.name``."""
     return isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self"
@@ -134,7 +144,10 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("rule", [forbidden, foreign_private_names, setting_getters])
+@pytest.mark.parametrize(
+    "rule",
+    [forbidden, foreign_private_names, private_names_of_sklearn, setting_getters],
+)
 def test_modules_keep_the_rule(rule):
     assert not [message for module in MODULES for message in rule(*module)]
 
@@ -162,6 +175,9 @@ def test_modules_have_different_names():
         ),
         (foreign_private_names, "a.py", "def f(model):\n    return model._state", 1),
         (foreign_private_names, "a.py", OWN, 0),
+        (private_names_of_sklearn, "a.py", "from sklearn.utils import _dense", 1),
+        (private_names_of_sklearn, "a.py", "import sklearn.utils._mask", 1),
+        (private_names_of_sklearn, "utils/_sklearn.py", "import sklearn._loss", 0),
         (setting_getters, "a.py", GETTER, 1),
         (setting_getters, "a.py", GETTER.replace("self.b", "b"), 0),
     ],

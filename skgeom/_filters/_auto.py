@@ -45,10 +45,10 @@ from skgeom._statistics import ClassStatistics, with_noise
 from skgeom.optim._manifolds import filter_manifold
 from skgeom.optim._minimize import StartError, minimize
 from skgeom.utils.array_api import on_cpu, take, to_numpy
-from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import FeatureSpace, project
+from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
-from skgeom.utils.validation import warn_if_unscaled, warn_user
+from skgeom.utils.warn import warn_if_unscaled, warn_user
 
 # Candidates of the shrinkage, and ratio of successive values of sigma^2
 # (benchmarks/bench_constants.py).

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
@@ -39,22 +38,19 @@ from skgeom._statistics import (
 from skgeom.objectives._pairwise import StructuredCovariances
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
+from skgeom.utils._dask import check_not_dask, is_dask
+from skgeom.utils._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
-    check_not_dask,
     float_dtypes,
-    is_dask,
     like,
     on_cpu,
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    CallbackSupportMixin,
-    LinearProjection,
-    current_progress,
-    estimator_method,
-)
+from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import FeatureSpace, signs, space_of
+from skgeom.utils.methods import predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_order_of_features,
@@ -63,10 +59,9 @@ from skgeom.utils.validation import (
     check_two_classes,
     checked_groups,
     labelled_samples,
-    warn_if_outlier,
-    warn_user,
     weighted_samples,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_user
 
 _FIT_ORTHONORMAL = "Fit with constraint='orthonormal'"
 
@@ -129,7 +124,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         "verbose": ["verbose"],
     }
 
-    @estimator_method
+    @predict_method
     def inverse_transform(self, X):
         """Compute the samples of smallest norm that have the given features.
 

@@ -5,7 +5,6 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._filters._auto import warn_if_not_separated, warn_if_unscaled_filters
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
@@ -19,14 +18,12 @@ from skgeom._filters.sqfa import SQFA
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
 from skgeom.objectives._posterior import MeanInformation
-from skgeom.utils._dask import row_blocks
-from skgeom.utils.array_api import is_dask, like, take, to_numpy
-from skgeom.utils.estimator import (
-    current_progress,
-    documented_parameters,
-    estimator_method,
-    substitute_docs,
-)
+from skgeom.utils._dask import is_dask, row_blocks
+from skgeom.utils._sklearn import Interval, StrOptions
+from skgeom.utils.array_api import like, take, to_numpy
+from skgeom.utils.docs import documented_parameters, substitute_docs
+from skgeom.utils.methods import fit_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_priors, class_factors
 
 # Number of initializations with init="auto": the filters of SQFA, and random filters.
@@ -209,7 +206,7 @@ class AMAGauss(BaseFilters):
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, groups=None):
         """Learn the filters from samples.
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils._param_validation import StrOptions
 
 from skgeom._filters._auto import (
     folds_of_summaries,
@@ -26,22 +25,20 @@ from skgeom.objectives._pairwise import (
     StructuredCovariances,
     plus_outer_products,
 )
+from skgeom.utils._sklearn import StrOptions
 from skgeom.utils.array_api import on_cpu, to_numpy
-from skgeom.utils.estimator import (
-    current_progress,
-    documented_parameters,
-    estimator_method,
-    substitute_docs,
-)
+from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.linalg import AxesSpace, FeatureSpace
+from skgeom.utils.methods import fit_method, statistics_method, update_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
     class_factors,
     has_labels,
     labelled_samples,
-    warn_user,
 )
+from skgeom.utils.warn import warn_user
 
 
 def _constraints(distances):
@@ -296,7 +293,7 @@ class SQFA(BaseFilters):
         """The distance of the last fit."""
         return self._parameters_of_fit["distance"]
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the filters from samples.
 
@@ -354,7 +351,7 @@ class SQFA(BaseFilters):
         statistics = self._shrunk_with_noise(data.statistics, selection, data.space)
         return self._learn(statistics, selection, data.space)
 
-    @estimator_method
+    @update_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
 
@@ -414,7 +411,7 @@ class SQFA(BaseFilters):
         self._streamed = streamed
         return self
 
-    @estimator_method
+    @statistics_method
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 

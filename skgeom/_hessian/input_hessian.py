@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._hessian.differences import estimator_differences, function_differences
@@ -18,6 +17,7 @@ from skgeom._hessian.models import (
     is_function,
     is_module,
 )
+from skgeom.utils._sklearn import StrOptions, check_feature_names, validated_parameters
 from skgeom.utils.array_api import (
     float_dtypes,
     in_double,
@@ -25,17 +25,13 @@ from skgeom.utils.array_api import (
     namespace,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    check_feature_names,
-    current_progress,
-    named_like_fit,
-    validated_parameters,
-)
+from skgeom.utils.memory import require_memory
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_sample_weight,
     checked_labels,
-    require_memory,
+    named_like_fit,
 )
 
 

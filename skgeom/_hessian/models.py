@@ -42,7 +42,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC
 
 from skgeom.utils.array_api import namespace, to_numpy
-from skgeom.utils.estimator import named_like_fit
+from skgeom.utils.validation import named_like_fit
 
 
 class Expansion(NamedTuple):

@@ -8,8 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _safe_indexing, compute_sample_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from skgeom._hessian.diagnostics import (
@@ -25,6 +24,14 @@ from skgeom._hessian.models import (
     is_module,
 )
 from skgeom._statistics import check_underflow
+from skgeom.utils._sklearn import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_feature_names,
+    safe_indexing,
+)
 from skgeom.utils.array_api import (
     float_dtypes,
     largest_size,
@@ -32,26 +39,20 @@ from skgeom.utils.array_api import (
     namespace,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    CallbackSupportMixin,
-    LinearProjection,
-    check_feature_names,
-    current_progress,
-    estimator_method,
-    named_like_fit,
-    naming,
-    validate_data,
-)
+from skgeom.utils.errors import naming
+from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs
+from skgeom.utils.memory import require_memory
+from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     checked_labels,
     encoded_samples,
+    named_like_fit,
     raise_too_large,
-    require_memory,
-    warn_if_outlier,
-    warn_if_unscaled,
-    warn_user,
+    validate_data,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled, warn_user
 
 
 class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
@@ -227,7 +228,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method(nested_validation=True)
+    @fit_method(nested_validation=True)
     def fit(self, X, y):
         """Fit the classifier, and compute the eigenvectors of both matrices.
 
@@ -311,7 +312,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         move_attributes(self, X)
         return self
 
-    @estimator_method
+    @predict_method
     def separation(self, X, y):
         """Compute the separation of new samples along the leading eigenvectors.
 
@@ -384,7 +385,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         def fit_some(X):
             # A few samples suffice to find out which precision the classifier accepts.
             some = np.concatenate([np.flatnonzero(y == k)[:10] for k in np.unique(y)])
-            return clone(estimator).fit(_safe_indexing(X, some), y[some])
+            return clone(estimator).fit(safe_indexing(X, some), y[some])
 
         return call_in_double(
             lambda X: estimator.fit(X, y, **(parameters or {})),

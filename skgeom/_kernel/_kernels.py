@@ -8,10 +8,11 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from skgeom.utils._sklearn import Interval, StrOptions
 from skgeom.utils.array_api import astype, like, namespace, on_cpu, take, to_numpy
-from skgeom.utils.validation import check_semidefinite, check_symmetric, warn_user
+from skgeom.utils.validation import check_semidefinite, check_symmetric
+from skgeom.utils.warn import warn_user
 
 # Kernels that are positive semidefinite for all parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}

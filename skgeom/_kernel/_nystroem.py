@@ -27,9 +27,17 @@ from skgeom._kernel._system import (
     discriminants_of,
 )
 from skgeom._kernel._training_data import BlockedRows
-from skgeom.utils.array_api import in_double, like, namespace, on_cpu, take, to_numpy
+from skgeom.utils.array_api import (
+    ROWS_PER_BLOCK,
+    in_double,
+    like,
+    namespace,
+    on_cpu,
+    take,
+    to_numpy,
+)
 from skgeom.utils.linalg import pivoted_cholesky, semidefinite_root
-from skgeom.utils.validation import ROWS_PER_BLOCK, require_memory
+from skgeom.utils.memory import require_memory
 
 # Largest number of samples for k-means. With all samples of a million, k-means would
 # take longer than the moments (`bench_kernel_discriminant.py million`).

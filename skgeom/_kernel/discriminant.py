@@ -8,7 +8,6 @@ from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skgeom._held_out import merge_equal
@@ -55,17 +54,16 @@ from skgeom._selection import (
     warn_if_at_chance,
     warn_of_end,
 )
-from skgeom.utils._dask import empty_block
+from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
+from skgeom.utils._sklearn import Interval, StrOptions, positive
 from skgeom.utils.array_api import (
     astype,
     block,
     check_library,
-    check_not_dask,
     float_dtype,
     float_dtypes,
     in_double,
-    is_dask,
     like,
     move_attributes,
     namespace,
@@ -74,13 +72,10 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    current_progress,
-    estimator_method,
-    positive,
-    validate_data,
-)
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.memory import require_memory
+from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
@@ -89,11 +84,10 @@ from skgeom.utils.validation import (
     checked_groups,
     checked_labels,
     class_factors,
-    require_memory,
-    warn_if_outlier,
-    warn_if_unscaled,
+    validate_data,
     weighted_classes,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled
 
 # Up to this number of samples, solver="auto" uses an exact solver. At this number, the
 # kernel matrix has 800 MB, and the exact solution takes three times the time of
@@ -416,7 +410,7 @@ class KernelDiscriminantAnalysis(
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the discriminant functions.
 
@@ -872,7 +866,7 @@ class KernelDiscriminantAnalysis(
         coefficients[used] = to_numpy(self.dual_coef_)
         self.dual_coef_ = like(coefficients, self.dual_coef_)
 
-    @estimator_method
+    @predict_method
     def transform(self, X):
         """Compute the discriminant components of samples.
 

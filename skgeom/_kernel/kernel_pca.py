@@ -5,7 +5,6 @@ from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._kernel._kernels import (
@@ -22,15 +21,14 @@ from skgeom._kernel._nystroem import (
 )
 from skgeom._kernel._system import check_finite_kernel
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
-from skgeom.utils.array_api import check_library, check_not_dask
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    estimator_method,
-    positive,
-    validate_data,
-)
+from skgeom.utils._dask import check_not_dask
+from skgeom.utils._sklearn import StrOptions, positive
+from skgeom.utils.array_api import check_library
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import check_array, check_labels, warn_if_unscaled
+from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.validation import check_array, check_labels, validate_data
+from skgeom.utils.warn import warn_if_unscaled
 
 # Minimum number of samples from which the principal axes are computed. With this number
 # instead of all 30,000 images of MNIST, the fit is 1.5 times as fast
@@ -177,7 +175,7 @@ class LandmarkKernelPCA(
         self.kernel_params = kernel_params
         self.random_state = random_state
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y=None):
         """Select the landmarks, and compute the components.
 
@@ -259,7 +257,7 @@ class LandmarkKernelPCA(
         self.offset_ = (mean @ axes * scale).astype(X.dtype)
         return self
 
-    @estimator_method
+    @predict_method
     def transform(self, X):
         """Compute the kernel principal components of samples.
 

@@ -4,7 +4,6 @@ from copy import copy
 from functools import partial
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from skgeom._prototypes._losses import MarginLoss, nearest_scores
 from skgeom._prototypes._metrics import SPD_METRICS
@@ -14,7 +13,8 @@ from skgeom._prototypes._prototype_classifier import (
     streaming_constraints,
 )
 from skgeom._prototypes._training import compare, in_tangent_space, select_temperature
-from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
+from skgeom.utils._sklearn import StrOptions, positive
+from skgeom.utils.docs import documented_parameters, substitute_docs
 
 # Slope of the sigmoid for "lbfgs". Chosen on BCI IV 2a in `bench_lvq.py fits`.
 _SLOPE = 10.0

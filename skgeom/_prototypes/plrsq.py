@@ -4,7 +4,6 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._prototypes._losses import (
     LikelihoodLoss,
@@ -24,14 +23,11 @@ from skgeom.geometry._affine_invariant import (
     from_spectrum,
     inverse_factors,
 )
+from skgeom.utils._sklearn import Interval, StrOptions, positive
 from skgeom.utils.array_api import adjoint, like, namespace, to_numpy
-from skgeom.utils.estimator import (
-    current_progress,
-    documented_parameters,
-    positive,
-    substitute_docs,
-)
+from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.linalg import embedded, from_embedded
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_priors
 
 # The automatic ``representability`` for "riemann" and "logdet", whose prototypes are

@@ -5,10 +5,11 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils._param_validation import Interval
 
-from skgeom.utils.estimator import LinearProjection, estimator_method
+from skgeom.utils._sklearn import Interval
+from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
+from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import encoded_samples
 
 
@@ -92,7 +93,7 @@ class GeneralizedEigenvectors(LinearProjection):
         self.n_components = n_components
         self.regularization = regularization
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y):
         """Compute the eigenvectors.
 

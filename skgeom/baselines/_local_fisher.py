@@ -4,11 +4,13 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.utils.estimator import LinearProjection, estimator_method
+from skgeom.utils._sklearn import Interval, StrOptions
+from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
-from skgeom.utils.validation import encoded_samples, require_memory
+from skgeom.utils.memory import require_memory
+from skgeom.utils.methods import fit_method
+from skgeom.utils.validation import encoded_samples
 
 
 class LocalFisherDiscriminantAnalysis(LinearProjection):
@@ -117,7 +119,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         self.embedding = embedding
         self.regularization = regularization
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y):
         """Compute the components.
 

@@ -3,10 +3,11 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from skgeom.utils.estimator import LinearProjection, estimator_method
+from skgeom.utils._sklearn import Interval
+from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs
+from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import encoded_samples
 
 
@@ -80,7 +81,7 @@ class SupervisedPCA(LinearProjection):
     def __init__(self, n_components=None):
         self.n_components = n_components
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y):
         """Compute the eigenvectors.
 
@@ -188,7 +189,7 @@ class LOL(LinearProjection):
     def __init__(self, n_components=2):
         self.n_components = n_components
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y):
         """Compute the components.
 

@@ -7,12 +7,12 @@ from sklearn.base import TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom.geometry._spd import upper_triangles
 from skgeom.utils._mixins import PosteriorClassifierMixin
-from skgeom.utils.estimator import BaseEstimator, validated_parameters
+from skgeom.utils._sklearn import Interval, StrOptions, validated_parameters
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import LowRankPlusIdentity
 from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.io import loadmat
-from sklearn.utils._param_validation import StrOptions
 
 from skgeom.datasets._files import (
     FETCH_CONSTRAINTS,
@@ -15,7 +14,8 @@ from skgeom.datasets._files import (
     local_file,
     read_npz,
 )
-from skgeom.utils.estimator import substitute_docs, validated_parameters
+from skgeom.utils._sklearn import StrOptions, validated_parameters
+from skgeom.utils.docs import substitute_docs
 
 _MNIST_URL = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 _MNIST_FILE = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"

@@ -3,7 +3,6 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.datasets._files import (
     FETCH_DOCS,
@@ -12,7 +11,8 @@ from skgeom.datasets._files import (
     given_file,
     read_npz,
 )
-from skgeom.utils.estimator import substitute_docs, validated_parameters
+from skgeom.utils._sklearn import Interval, StrOptions, validated_parameters
+from skgeom.utils.docs import substitute_docs
 
 _ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
 _ETH80_SOURCE = "https://github.com/Kai-Xuan/ETH-80"

@@ -4,11 +4,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._statistics import ClassStatistics, check_means
 from skgeom.geometry import expm, sqrtm
-from skgeom.utils.estimator import validated_parameters
+from skgeom.utils._sklearn import Interval, StrOptions, validated_parameters
 
 _POSITIVE_INT = Interval(Integral, 1, None, closed="left")
 

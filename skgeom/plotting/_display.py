@@ -2,8 +2,9 @@
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
+
+from skgeom.utils._sklearn import check_matplotlib_support
 
 
 class Display:

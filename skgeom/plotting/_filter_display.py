@@ -4,9 +4,9 @@ from math import isqrt, prod
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skgeom.plotting._display import Display, check_axes, fitted_step
+from skgeom.utils._sklearn import check_matplotlib_support
 from skgeom.utils.array_api import on_cpu
 from skgeom.utils.validation import check_finite, real_array
 

@@ -4,8 +4,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
+from skgeom.utils._dask import score_by_blocks
 from skgeom.utils.array_api import namespace, take_labels
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.methods import predict_method
 
 
 class PosteriorClassifierMixin(ClassifierMixin):
@@ -16,7 +17,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
     density, (n_samples, n_classes), up to a term that all classes share.
     """
 
-    @estimator_method
+    @predict_method
     def decision_function(self, X):
         """Compute the class scores.
 
@@ -34,7 +35,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         """
         return log_odds(self._joint_log_likelihood(X))
 
-    @estimator_method
+    @predict_method
     def predict(self, X):
         """Predict the class with the largest score.
 
@@ -51,7 +52,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         scores = self._joint_log_likelihood(X)
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
-    @estimator_method
+    @score_by_blocks
     def score(self, X, y, sample_weight=None):
         """Compute the accuracy of the predicted classes.
 
@@ -72,7 +73,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         predicted = self.predict(X)
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
-    @estimator_method
+    @predict_method
     def predict_log_proba(self, X):
         """Compute the logarithms of the class probabilities.
 
@@ -88,7 +89,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         """
         return self._log_posteriors(self._joint_log_likelihood(X))
 
-    @estimator_method
+    @predict_method
     def predict_proba(self, X):
         """Compute the class probabilities.
 

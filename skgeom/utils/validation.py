@@ -1,41 +1,31 @@
-"""Validation of samples, SPD matrices, labels, priors and weights, and warnings."""
+"""Validation of samples, SPD matrices, labels, priors and weights."""
 
 import functools
 import inspect
-import os
-import sys
-import time
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
-from pathlib import Path
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils import assert_all_finite, compute_class_weight, gen_batches
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
-from sklearn.utils.extmath import row_norms
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import assert_all_finite, compute_class_weight, validation
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples
-from sklearn.utils.validation import check_array as _check_array
 
-from skgeom.utils._dask import empty_block
+from skgeom.utils import _sklearn
+from skgeom.utils._dask import check_not_dask, empty_block, in_memory, is_dask
+from skgeom.utils._sklearn import is_pandas_na, is_scalar_nan, num_samples
 from skgeom.utils.array_api import (
     adjoint,
     astype,
     by_numpy,
     check_holds_numbers,
     check_library,
-    check_not_dask,
     cholesky_factors,
     each,
     float_dtype,
     float_dtypes,
     in_double,
-    in_memory,
     is_complex,
-    is_dask,
     is_in_host_memory,
     largest_size,
     like,
@@ -46,12 +36,8 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import check_not_masked, naming, validate_data
-
-# Number of rows that are copied to float64 at a time. For the statistics of MNIST,
-# blocks of 128 rows take 1.7 times the time, and blocks of 32,768 rows the same time
-# (benchmarks/bench_constants.py).
-ROWS_PER_BLOCK = 2048
+from skgeom.utils.errors import naming
+from skgeom.utils.memory import require_memory
 
 # Remedy for matrices that are not positive definite, in messages.
 _SHRINK = (
@@ -64,11 +50,38 @@ _INDEFINITE = (
 )
 
 
+def check_not_masked(array, name):
+    """Raise ValueError for masked values, which scikit-learn would use."""
+    if np.ma.is_masked(array):
+        raise ValueError(
+            f"{name} contains masked values. Remove or impute such values first."
+        )
+
+
+def validate_data(estimator, X, /, **options):
+    """scikit-learn's ``validate_data``, with errors that name X.
+
+    Accepted sparse samples become a ``csr_array`` in canonical form: the column indices
+    of a row are sorted and distinct. Functions of SciPy that require this form would
+    otherwise modify X, and fail for read-only X, and sums of squares of the stored
+    entries would be wrong.
+    """
+    check_not_masked(X, "X")
+    with naming("X"):
+        if issparse(X) and options.get("accept_sparse"):
+            X = csr_array(X)  # shares the memory of a CSR array
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+        X = validation.validate_data(estimator, X, **options)
+    return csr_array(X) if issparse(X) else X  # of a sparse data frame
+
+
 def check_array(array, *, input_name, **options):
     """scikit-learn's ``check_array``, with errors that name the argument."""
     check_not_masked(array, input_name)
     with naming(input_name):
-        return _check_array(array, input_name=input_name, **options)
+        return validation.check_array(array, input_name=input_name, **options)
 
 
 def checked_labels(y, X, whole=True):
@@ -112,9 +125,9 @@ def checked_targets(y, X, **options):
         raise ValueError("fit requires y to be passed, but the target y is None.")
     check_not_masked(y, "y")
     with naming("y"):
-        y = _check_y(y, **options)
+        y = _sklearn.check_y(y, **options)
     with naming("X"):
-        n_samples = _num_samples(X)
+        n_samples = num_samples(X)
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
     return y
@@ -386,44 +399,6 @@ def _unexplained(matrices, factors):
     deviations = xp.sqrt(real_part(xp.linalg.diagonal(matrices)))
     inverses = xp.linalg.inv(factors / deviations[..., :, None])
     return 1 / xp.max(xp.sum(xp.abs(inverses) ** 2, axis=-2), axis=-1)
-
-
-def require_memory(n_bytes, contents, remedy):
-    """Raise MemoryError if ``n_bytes`` exceeds the available memory."""
-    if n_bytes > memory():
-        raise MemoryError(
-            f"{contents} need {n_bytes / 1e9:.3g} GB, but there are "
-            f"{memory() / 1e9:.3g} GB of free memory. {remedy}"
-        )
-
-
-def memory():
-    """Upper bound of the bytes of memory available to this process; may be infinite."""
-    # Reading the files takes as long as merging statistics, so the result is cached for
-    # one second.
-    return _memory(int(time.monotonic()))
-
-
-# Files with the memory limit of a container: control groups of versions 2 and 1.
-_LIMITS_OF_CONTAINERS = (
-    "/sys/fs/cgroup/memory.max",
-    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-)
-
-
-@functools.lru_cache(maxsize=1)
-def _memory(second):
-    """The result of :func:`memory`; a new ``second`` ignores the cache."""
-    sizes = [np.inf]
-    with suppress(AttributeError, OSError, ValueError):
-        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    for path in _LIMITS_OF_CONTAINERS:
-        with suppress(OSError, ValueError):  # the file may contain "max"
-            sizes.append(int(Path(path).read_text()))
-    with suppress(OSError, IndexError):  # Linux: includes memory of caches
-        text = Path("/proc/meminfo").read_text()
-        sizes.append(1024 * int(text.split("MemAvailable:")[1].split()[0]))
-    return min(sizes)
 
 
 def checked_samples(X, y, sample_weight, some=True):
@@ -881,7 +856,7 @@ def check_sample_weight(sample_weight, X):
     """
     check_not_masked(sample_weight, "sample_weight")
     with naming("sample_weight"):
-        weights = _check_sample_weight(
+        weights = _sklearn.check_sample_weight(
             on_cpu(sample_weight), X, dtype=np.float64, ensure_non_negative=True
         )
     largest = float(abs(weights).max()) if len(weights) else 1.0
@@ -906,91 +881,15 @@ def raise_too_large(largest, samples="X"):
     )
 
 
-_OURS = ("skgeom", "sklearn")
-# Largest share of a single sample, or of few features, in the variance without a
-# warning: one feature of wine has 99.8 % (benchmarks/bench_constants.py).
-LARGEST_SHARE = 0.99
+def named_like_fit(X, estimator):
+    """Samples as a data frame with the ``feature_names_in_`` of an estimator.
 
-
-def warn_user(message, category):
-    """Warn with the location of the first frame outside skgeom and scikit-learn."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
-
-
-def warn_if_unscaled(variances, consequence, estimator):
-    """Warn, with a consequence, if few features have nearly the whole variance.
-
-    Few features are one feature, or at most a tenth of the features that vary by more
-    than rounding errors.
+    X is returned unchanged without these names, or without pandas.
     """
-    rounding = np.finfo(float).eps * variances.max()
-    n_few = max(np.count_nonzero(variances > rounding) // 10, 1)
-    largest = np.argsort(-variances, kind="stable")[:n_few]
-    with np.errstate(invalid="ignore"):  # infinite variances, or zeros only
-        shares = np.cumsum(variances[largest]) / variances.sum()
-    if np.count_nonzero(variances) > 1 and shares[-1] > LARGEST_SHARE:
-        n_leading = int(np.argmax(shares > LARGEST_SHARE)) + 1
-        names = getattr(estimator, "feature_names_in_", range(len(variances)))
-        listed = ", ".join(repr(names[k]) for k in largest[: min(n_leading, 5)])
-        if n_leading > 5:
-            listed += ", ..."
-        if isinstance(names, range):
-            listed += " (counted from 0)"
-        warn_user(
-            f"{100 * shares[n_leading - 1]:.1f} % of the variance of all features is "
-            f"in {n_leading} of {len(variances)} features: {listed}. {consequence} If "
-            "the features have different units, divide them by their standard "
-            "deviations, as StandardScaler does.",
-            UserWarning,
-        )
-
-
-# A file that scikit-geometry contains, and no version of this package.
-_ITS_FILE = "draw.py"
-
-
-def warn_of_scikit_geometry(folder):
-    """Warn if scikit-geometry is installed into this package's folder as well."""
-    if Path(folder, _ITS_FILE).exists():
-        warn_user(
-            "The package scikit-geometry is installed in the same folder, "
-            f"{folder}: it is imported as skgeom, too, and the package that was "
-            "installed last has replaced files of the other. Uninstall both, and "
-            "install them in separate environments.",
-            RuntimeWarning,
-        )
-
-
-def warn_if_outlier(X, sample_weight=None):
-    """Warn if one of at least 20 samples causes nearly the whole variance."""
-    weights = 1.0 if sample_weight is None else np.asarray(on_cpu(sample_weight))
-    weights = np.broadcast_to(weights, X.shape[0]).astype(np.float64)
-    # Among fewer samples, the only sample of a class is often far from the others.
-    if np.count_nonzero(weights) < 20:
-        return
-    weights /= weights.sum()
-    xp, of_library = namespace(X), like(weights, X, dtype=X.dtype)
-    with np.errstate(all="ignore"):
-        mean = of_library @ X
-        if issparse(X):
-            squares = row_norms(X, squared=True) - 2 * (X @ mean) + mean @ mean
-        else:
-            batches = gen_batches(X.shape[0], ROWS_PER_BLOCK)
-            squares = [xp.sum((X[b, :] - mean) ** 2, axis=1) for b in batches]
-            squares = np.concatenate([to_numpy(of_batch) for of_batch in squares])
-        parts = weights * squares.clip(0)
-        # The relative decreases of the variance without a sample.
-        shares = parts / (1 - weights) / parts.sum()
-    number = shares.argmax()
-    if shares[number] > LARGEST_SHARE:
-        warn_user(
-            f"Sample {number} (counted from 0) is so far from the other samples that "
-            "the variance of the features would decrease by "
-            f"{100 * min(shares[number], 1):.2f} % without it. It determines scales "
-            "and covariances. Remove the sample if it is an error, or transform the "
-            "features, for example with QuantileTransformer.",
-            UserWarning,
-        )
+    if not hasattr(estimator, "feature_names_in_"):
+        return X
+    try:
+        import pandas as pd
+    except ImportError:
+        return X
+    return pd.DataFrame(X, columns=estimator.feature_names_in_)
