@@ -34,6 +34,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
+from skgeom.utils.html import html_table
 from skgeom.utils.linalg import fix_signs, project
 from skgeom.utils.memory import memory, require_memory
 from skgeom.utils.validation import (
@@ -907,6 +908,11 @@ class ClassStatistics:
             f"{type(self).__name__}({len(self.classes)} classes, {features}, "
             f"{self.counts.sum()} samples)"
         )
+
+    def _repr_html_(self):
+        labels = on_cpu(self.classes).tolist()
+        rows = zip(labels, on_cpu(self.counts).tolist(), strict=True)
+        return html_table(repr(self), ["class", "samples"], rows)
 
 
 def make_statistics(classes, counts, means, matrices, **state):

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from skgeom.utils.array_api import like, namespace, take, to_numpy
+from skgeom.utils.html import html_table
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,10 @@ class ProjectionConditions:
                 f"{self.n_samples}",
             ]
         return "\n".join(rows)
+
+    def _repr_html_(self):
+        rows = [line.split(": ", 1) for line in str(self).splitlines()]
+        return html_table(type(self).__name__, ["condition", "value"], rows)
 
 
 def separation_grid(X, codes, covariance_axes, hessian_axes):
