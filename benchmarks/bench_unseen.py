@@ -47,8 +47,8 @@ from benchmarks.bench_external import HERE, N_SAMPLES, RESULTS, compare, read, w
 from skgeom import GMLVQ, RSLVQ, SQFA, GaussianClassifier, KernelDiscriminantAnalysis
 
 USED = (
-    "iris wine pima diabet biopsy breast brca heart meat oil glass fgl vehicle sonar vowel "
-    "ionosphere spam german credit titanic contracept australian bands bupa"
+    "iris wine pima diabet biopsy breast brca heart meat oil glass fgl vehicle sonar "
+    "vowel ionosphere spam german credit titanic contracept australian bands bupa"
 ).split()
 OURS = {
     "GaussianClassifier": GaussianClassifier(),
@@ -111,6 +111,14 @@ def peers():
         found["xRFM"] = RecursiveFeatureMachine()
     except ImportError as error:
         print(f"xRFM is omitted: {error}")
+    try:
+        from skmatter.decomposition import KernelPCovC
+
+        found["KernelPCovC + logistic regression"] = make_pipeline(
+            KernelPCovC(kernel="rbf"), LogisticRegression(max_iter=1000)
+        )
+    except ImportError as error:
+        print(f"KernelPCovC is omitted: {error}")
     return found
 
 
