@@ -86,7 +86,7 @@ class RecursiveFeatureMachine(ClassifierMixin, BaseEstimator):
         train, val, y_train, y_val = (
             torch.as_tensor(np.float32(part)) for part in parts
         )
-        self.model_ = xRFM(device="cpu")
+        self.model_ = xRFM(device="cpu", verbose=False)
         self.model_.fit(train, y_train.long(), val, y_val.long())
         return self
 
