@@ -40,8 +40,8 @@ from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
-    check_two_classes,
     checked_labels,
+    encoded_labels,
     sample_labels,
 )
 from skgeom.utils.warn import warn_user
@@ -188,6 +188,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             removes the class information there.
         """
         X = in_double(check_spd_samples(self, X, reset=True, hermitian=True))
+        self.is_complex_ = np.iscomplexobj(X)
         means, counts = {}, {}
         domains, classes = _domains(domain, len(X)), np.asarray(on_cpu(y))
         if classes.shape == (len(X),):
@@ -228,6 +229,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         is_first = not hasattr(self, "means_")
         X = in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
+        if is_first:
+            self.is_complex_ = np.iscomplexobj(X)
         means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
         for label, members in _domains(domain, len(X)):
             mean, count = X[members[0]], 0
@@ -500,7 +503,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         The candidates of ``shrinkage="auto"`` and their scores. None if ``shrinkage``
         is a number, or if fewer than two folds can be held out.
     temperature_ : float
-        The logarithms of the class densities are divided by this temperature of
+        The logarithms of prior times density are divided by this temperature of
         ``selection_``, which calibrates the probabilities without adaptation. If
         ``fit`` has only one domain, probabilities for other domains are overconfident.
         1 without ``selection_``.
@@ -629,8 +632,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             wrong.
         """
         X = check_spd_samples(self, X, reset=True, hermitian=True)
-        self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
-        check_two_classes(self.classes_, type(self).__name__)
+        self.is_complex_ = np.iscomplexobj(X)
+        self.classes_, y = encoded_labels(checked_labels(y, X), type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
         Z = self.recentering_.fit_transform(X, self.classes_[y], domain=domain)
         logarithms = _logarithms(Z)
@@ -899,7 +902,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X = check_spd_samples(self, X, reset=False, hermitian=True)
         vectors = self._whitened_vectors(X, domain)
         densities = _log_joint(vectors, self._means, 1.0)
-        return densities / self.temperature_ + np.log(self.priors_)
+        return (densities + np.log(self.priors_)) / self.temperature_
 
     def _whitened_vectors(self, X, domain):
         """The vectors v of re-centered matrices, whitened so that S is the identity."""
@@ -959,10 +962,11 @@ def _select_shrinkage(logarithms, y, folds, exponent, priors):
     densities = np.concatenate(
         [_held_out_scores(logarithms, y, test, exponent) for test in held_out], axis=1
     )
-    codes, log_priors = y[rows], np.log(priors)
+    codes = y[rows]
     weights = priors[codes] * class_shares(codes, np.ones(len(codes)))
     weights /= weights.sum()
-    scores = tempered_scores(densities, log_priors, codes, weights, len(y))
+    joint = densities + np.log(priors)
+    scores = tempered_scores(joint, priors, codes, weights, len(y))
     # Few domains would determine their standard error imprecisely.
     selection = choose({"shrinkage": _SHRINKAGES}, scores, weights)
     found = densities[selection.index]
@@ -972,9 +976,8 @@ def _select_shrinkage(logarithms, y, folds, exponent, priors):
     if not at_chance and is_last and wrong > PRECISION:
         remedy = "If the amplitude of trials varies, divide each matrix by its trace"
         warn_of_end("shrinkage", _SHRINKAGES[::-1], 0, remedy)
-    temperature = calibrated_temperature(
-        found, log_priors, codes, weights, None, len(y)
-    )
+    joint = joint[selection.index]
+    temperature = calibrated_temperature(joint, priors, codes, weights, None, len(y))
     return replace(selection, temperature=temperature)
 
 
