@@ -75,7 +75,7 @@ class MeanInformation(Objective):
         log_priors,
         weights=None,
     ):
-        weights = np.ones(len(labels)) if weights is None else weights
+        weights = np.ones(len(labels)) if weights is None else to_numpy(weights)
         if not np.all(weights):
             # Each subset of the samples must have a positive total weight.
             used = np.flatnonzero(weights)
