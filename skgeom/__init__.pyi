@@ -25,7 +25,7 @@ from skgeom import objectives as objectives
 from skgeom import optim as optim
 from skgeom import plotting as plotting
 
-__all__ = ['AMAGauss', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'GaussianRegressor', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SecondMomentSQFA', 'Selection', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'make_domain_scorer', 'spatial_filters']
+__all__ = ['AMAGauss', 'Calibration', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'GaussianRegressor', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SecondMomentSQFA', 'Selection', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'make_domain_scorer', 'spatial_filters']
 __version__: str
 
 class AMAGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -50,6 +50,13 @@ class AMAGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def orthonormalize(self) -> Self: ...
     def transform(self, X: Any) -> NDArray[Any]: ...
 
+class Calibration():
+    mean_factors: float | ArrayLike
+    prior_weight: float
+    temperature: float
+    label_noise: float
+    def __init__(self, mean_factors: Any = 1.0, prior_weight: Any = 1.0, temperature: Any = 1.0, label_noise: Any = 0.0) -> None: ...
+
 class ClassStatistics():
     classes: NDArray[Any]
     axes: NDArray[Any] | None
@@ -63,7 +70,6 @@ class ClassStatistics():
     @property
     def covariances(self) -> Any: ...
     def decay(self, factor: float) -> ClassStatistics: ...
-    def defined_moments(self) -> None: ...
     @classmethod
     def empty(cls) -> ClassStatistics: ...
     @classmethod
@@ -199,10 +205,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     offset_: NDArray[Any]
     kernel_center_: NDArray[Any] | None
     means_: NDArray[Any]
-    decision_means_: NDArray[Any]
-    prior_weight_: float
-    temperature_: float
-    label_noise_: float
+    calibration_: Calibration
     regularization_: float
     selection_: Selection | None
     lambda_: float
@@ -212,13 +215,17 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     X_fit_: NDArray[Any] | None
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: int | None = None, *, kernel: Literal['additive_chi2', 'chi2', 'cosine', 'laplacian', 'linear', 'poly', 'polynomial', 'precomputed', 'rbf', 'sigmoid'] | Callable[..., Any] = 'rbf', gamma: Literal['auto', 'scale'] | float | None = 'auto', degree: float = 3, coef0: float = 1, kernel_params: dict[Any, Any] | None = None, regularization: Literal['auto'] | float = 'auto', penalty: Literal['identity', 'kernel'] = 'kernel', criterion: Literal['total', 'between'] = 'between', solver: Literal['auto', 'eigen', 'cholesky', 'nystroem'] = 'auto', n_landmarks: Literal['auto'] | int = 'auto', temperature: Literal['auto'] | float = 'auto', priors: Literal['empirical', 'uniform'] | None | _Array = None, class_weight: Literal['balanced'] | None | dict[Any, Any] = None, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
+    def __init__(self, n_components: int | None = None, *, kernel: Literal['additive_chi2', 'chi2', 'cosine', 'laplacian', 'linear', 'poly', 'polynomial', 'precomputed', 'rbf', 'sigmoid'] | Callable[..., Any] = 'rbf', gamma: Literal['auto', 'scale'] | float | None = 'auto', degree: float = 3, coef0: float = 1, kernel_params: dict[Any, Any] | None = None, regularization: Literal['auto'] | float = 'auto', penalty: Literal['identity', 'kernel'] = 'kernel', criterion: Literal['total', 'between'] = 'between', solver: Literal['auto', 'eigen', 'cholesky', 'nystroem'] = 'auto', n_landmarks: Literal['auto'] | int = 'auto', calibration: Literal['auto'] | None | Calibration = 'auto', priors: Literal['empirical', 'uniform'] | None | _Array = None, class_weight: Literal['balanced'] | None | dict[Any, Any] = None, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
     def decision_function(self, X: ArrayLike) -> NDArray[Any]: ...
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self: ...
+    @property
+    def label_noise_(self) -> Any: ...
     def predict(self, X: ArrayLike) -> NDArray[Any]: ...
     def predict_log_proba(self, X: ArrayLike) -> NDArray[Any]: ...
     def predict_proba(self, X: ArrayLike) -> NDArray[Any]: ...
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+    @property
+    def temperature_(self) -> Any: ...
     def transform(self, X: Any) -> NDArray[Any]: ...
 
 class LandmarkKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -30,6 +30,7 @@ from skgeom._selection import (
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
+    defined_moments,
     projected,
     statistics_of_samples,
     with_counts,
@@ -83,7 +84,7 @@ class Coordinates(NamedTuple):
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
-    return statistics.defined_moments().covariances.scaled(
+    return defined_moments(statistics).covariances.scaled(
         _likelihood_factors(statistics)
     )
 
@@ -104,7 +105,7 @@ def pooled_and_total(statistics):
     """
     weights = statistics.counts / statistics.counts.sum()
     factors = _likelihood_factors(statistics)
-    pooled = statistics.defined_moments().covariances.mean(weights * factors)
+    pooled = defined_moments(statistics).covariances.mean(weights * factors)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)
