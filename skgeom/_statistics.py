@@ -766,8 +766,8 @@ def with_counts(statistics, counts):
 
 
 def pooled_matrices(statistics):
-    """The pooled covariances, which remain structured for many features."""
-    pooled = defined_moments(statistics).pooled()
+    """The pooled covariances in CPU memory; still structured for many features."""
+    pooled = tuple(map(on_cpu, defined_moments(statistics).pooled()))
     many = statistics.n_features > 1000  # 8 MB
     return pooled if many else tuple(map(as_array, pooled))
 
@@ -899,6 +899,11 @@ def checked_statistics(statistics):
     """
     _checked_type(statistics)
     return statistics if is_dispatched(statistics.means) else in_host_memory(statistics)
+
+
+def means_on_host(statistics):
+    """The class means as a NumPy array; None if there are second moments only."""
+    return on_cpu(statistics.means)
 
 
 def in_host_memory(statistics):
