@@ -24,6 +24,7 @@ from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
 from skgeom._selection import Selection
 from skgeom._statistics import ClassStatistics
 from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
+from skgeom._version import __version__ as __version__
 from skgeom.utils.warn import warn_of_scikit_geometry
 
 __all__ = [
@@ -55,7 +56,6 @@ __all__ = [
     "make_domain_scorer",
     "spatial_filters",
 ]
-__version__ = "0.1.0"
 
 _SUBMODULES = ["baselines", "datasets", "geometry", "objectives", "optim", "plotting"]
 

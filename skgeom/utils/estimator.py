@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, metadata
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
+from skgeom._version import __version__
 from skgeom.utils._sklearn import ARRAY_API, validate_parameter_constraints
 from skgeom.utils.errors import naming
 
@@ -41,13 +42,9 @@ class BaseEstimator(_BaseEstimator):
                 )
 
     def __getstate__(self):
-        from skgeom import __version__
-
         return super().__getstate__() | {"_skgeom_version": __version__}
 
     def __setstate__(self, state):
-        from skgeom import __version__
-
         state = dict(state)
         stored_by = state.pop("_skgeom_version", "unknown")
         if stored_by != __version__:
