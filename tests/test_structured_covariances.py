@@ -60,7 +60,6 @@ def test_structured_covariances_never_become_an_array(rng):
     with pytest.warns(UserWarning, match="All class distances are zero"):
         SQFA(2).fit_statistics(statistics_of(np.ones((3, 520, 2, 2)), means))
     for refused in (
-        ClassStatistics.to_dict,
         lambda s: s + s,
         lambda s: s.decay(0.5),
         ClassEllipsesDisplay.from_statistics,

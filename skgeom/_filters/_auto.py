@@ -41,7 +41,7 @@ from skgeom._selection import (
     warn_if_at_chance,
     warn_of_end,
 )
-from skgeom._statistics import ClassStatistics, with_noise
+from skgeom._statistics import ClassStatistics, pooled_matrices, with_noise
 from skgeom.optim._manifolds import filter_manifold
 from skgeom.optim._minimize import StartError, minimize
 from skgeom.utils.array_api import on_cpu, take, to_numpy
@@ -59,12 +59,12 @@ _STEP = 4.0
 # times or a tenth of the tolerance, and with fewer or more iterations
 # (benchmarks/bench_constants.py).
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
-# The weight of a class in the score is this power of its number of samples. With equal
-# weights (0), the samples of a small class would determine the standard error, and
-# nearly all candidates would be within one standard error of the best one. With weights
-# in proportion to the numbers (1), errors in a small class would hardly change the
-# score (benchmarks/bench_constants.py).
-_POWER = 0.5
+# The weight of a class in the score is this power of its number of samples. With 0.5 or
+# less, the few samples of a rare class determine the standard error, and candidates
+# with which the other classes are clearly worse are within one standard error of the
+# best one. With 1, errors in a rare class would hardly change the score. The accuracies
+# with 0.6, 0.75 and 1 are nearly equal (benchmarks/bench_constants.py).
+_POWER = 0.75
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Choice:
 
 def check_regularization(sigma2, statistics):
     """Raise ValueError if the variance of the data is below the rounding of sigma^2."""
-    _, total = map(on_cpu, statistics.pooled_covariances())
+    _, total = map(on_cpu, pooled_matrices(statistics))
     scale = total.trace()
     if statistics.means is not None:
         scale += np.square(to_numpy(statistics.means)).sum(axis=1).max()

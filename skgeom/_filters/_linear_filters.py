@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -32,34 +31,35 @@ from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
+    pooled_matrices,
     statistics_of_samples,
+    translated,
     with_noise,
 )
-from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.objectives._covariances import StructuredCovariances
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
-from skgeom.utils._dask import check_not_dask, is_dask
+from skgeom.utils._dask import is_dask
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
-    float_dtypes,
     like,
     on_cpu,
+    precision,
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import FeatureSpace, signs, space_of
 from skgeom.utils.methods import predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_order_of_features,
+    check_samples,
     check_semidefinite,
     check_symmetric,
     check_two_classes,
-    checked_groups,
-    labelled_samples,
-    weighted_samples,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_user
 
@@ -149,7 +149,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         ValueError
             If X does not have one column for each filter.
         """
-        Z = check_array(X, input_name="X", dtype=float_dtypes(X))
+        Z = check_samples(X)
         if Z.shape[1] != self._n_features_out:
             raise ValueError(
                 f"X must have {self._n_features_out} columns, one for each filter, "
@@ -271,10 +271,9 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Validate the data, and compute the statistics of the classes."""
         estimator = self._class_estimator
         is_auto = "auto" in (self.covariance_estimator, self._sigma2)
-        X, y = labelled_samples(self, X, y, accept_sparse="csr")
-        if groups is not None:
-            check_not_dask(self, X, "Use groups=None")
-        groups = checked_groups(groups, y, sample_weight)
+        X, y, sample_weight, groups, positions = validated_samples(
+            self, X, y, sample_weight, groups, dask=True, accept_sparse="csr"
+        )
         if is_dask(X):
             samples = None
             if is_auto and estimator is None:
@@ -286,10 +285,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                 )
             self._set_sizes(statistics.classes)
             return TrainingData(statistics, FeatureSpace(), for_selection=samples)
-        given = X, sample_weight
-        if sample_weight is not None:
-            X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        warn_if_outlier(*given)
+        warn_if_outlier(X, sample_weight, positions)
         self._set_sizes(np.unique(y))
         space = self._space_of(X)
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
@@ -317,7 +313,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if isinstance(self.init, str):
             return self.init
         check_order_of_features(self.init, "init", self)
-        init = check_array(on_cpu(self.init), dtype=np.float64, input_name="init")
+        init = check_array(self.init, dtype=np.float64, input_name="init")
         expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(
@@ -418,15 +414,13 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk(intensities) if shrinks else statistics
-            pooled = map(on_cpu, estimated.pooled_covariances())
+            pooled = map(on_cpu, pooled_matrices(estimated))
             sigma2 = sampling_noise(*pooled, statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
-    def _store_selection(self, selection, array_like):
+    def _store_selection(self, selection):
         self.shrinkage_ = selection.shrinkage
-        self.class_shrinkages_ = None
-        if selection.intensities is not None:
-            self.class_shrinkages_ = like(selection.intensities, array_like)
+        self.class_shrinkages_ = selection.intensities
         self.regularization_ = selection.regularization
         self.selection_ = selection.selection
         current_progress().print(
@@ -475,18 +469,16 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             "tol": self.tol,
         }
 
-    def _placed(self, filters, space, array_like):
-        """Filters in rows, in the namespace of an array and the dtype of samples."""
-        dtype = None if space.X is None else space.X.dtype
-        return like(np.ascontiguousarray(space.lift(filters).T), array_like, dtype)
+    def _in_rows(self, filters, space):
+        """Filters in rows, in the precision of the samples."""
+        filters = np.ascontiguousarray(space.lift(filters).T)
+        single = space.X is not None and precision(space.X) > np.finfo(float).eps
+        return filters.astype(np.float32 if single else np.float64, copy=False)
 
-    def _store_filters(
-        self, filters, groups, statistics, total, space, array_like, quiet=False
-    ):
+    def _store_filters(self, filters, groups, statistics, total, space, quiet=False):
         """Store the result of ``optimize_filters``, and the statistics of the features.
 
         The ``statistics`` and the total covariance are in the coordinates of ``space``.
-        The results have the namespace and device of ``array_like``.
         """
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
@@ -504,23 +496,20 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
             filters = filters[:, np.lexsort((-variances, group))]
         filters = filters * signs(space.lift(filters).T)
-        self.components_ = self._placed(filters, space, array_like)
+        self.components_ = self._in_rows(filters, space)
         self.objective_ = -last.cost
-        reached = np.concatenate([values for _, values in groups])
-        self.restart_objectives_ = like(reached, array_like)
+        self.restart_objectives_ = np.concatenate([values for _, values in groups])
         if not quiet:
             self._warn(groups, filters)
         self.classes_ = statistics.classes
         self.statistics_ = statistics.project(filters.T)
         if space.origin is not None:
-            self.statistics_.means += space.origin @ filters
-        converter = partial(like, model=array_like)
-        self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
+            self.statistics_ = translated(self.statistics_, space.origin @ filters)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._distance_parameters
         }
 
-    def _reporter(self, space, array_like, name=None):
+    def _reporter(self, space, name=None):
         """The callback of an optimization; None if nothing is reported."""
         progress = current_progress()
 
@@ -528,7 +517,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             return progress.step(
                 stage,
                 f"{name or self._value_name} {value:.6f}",
-                lambda: {"components_": self._placed(filters, space, array_like)},
+                lambda: {"components_": self._in_rows(filters, space)},
                 n_steps=self.max_iter,
             )
 

@@ -29,7 +29,7 @@ from operator import attrgetter
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.objectives._covariances import StructuredCovariances
 from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, Stiefel, filter_manifold
 from skgeom.optim._minimize import StartError, minimize

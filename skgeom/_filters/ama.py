@@ -20,7 +20,7 @@ from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
 from skgeom.objectives._posterior import MeanInformation
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._sklearn import Interval, StrOptions
-from skgeom.utils.array_api import like, take, to_numpy
+from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.methods import fit_method
 from skgeom.utils.progress import current_progress
@@ -266,12 +266,12 @@ class AMAGauss(BaseFilters):
         space = data.space
         current_progress().start(space.X, data.y)
         selection = self._select(data.statistics, *self._folds(data))
-        self._store_selection(selection, space.X)
+        self._store_selection(selection)
         warn_if_not_separated(selection)
         statistics = self._shrunk_with_noise(data.statistics, selection, space)
         sigma2, counts = selection.regularization, statistics.counts
         priors = check_priors(self.priors, counts)
-        self.priors_ = like(priors, space.X)
+        self.priors_ = priors
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
         model = statistics, sigma2, np.log(priors), factors
         if is_dask(X):
@@ -305,11 +305,11 @@ class AMAGauss(BaseFilters):
             n_init = (_N_INIT if self.n_init == "auto" else self.n_init) - 1
             optimization |= {"init": "random", "n_init": n_init, "warm_start": start}
         optimization |= self._over_samples(objective)
-        report = self._reporter(space, space.X)
+        report = self._reporter(space)
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization
         )
-        self._store_filters(filters, groups, statistics, total, space, space.X)
+        self._store_filters(filters, groups, statistics, total, space)
         # Convert the information to the mean log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         return self
@@ -332,7 +332,7 @@ class AMAGauss(BaseFilters):
         # Equal filters have equal gradients and would remain equal.
         options = {"n_init": len(INITIALIZATIONS["auto"]), "refit_dependent": True}
         objective = self._distance_objective(statistics, optimization["regularization"])
-        report = prefixed("SQFA", self._reporter(space, space.X, "distance"))
+        report = prefixed("SQFA", self._reporter(space, "distance"))
         filters, _ = optimize_filters(
             objective, within, total, callback=report, **{**optimization, **options}
         )

@@ -31,7 +31,6 @@ from skgeom._kernel._system import (
 )
 from skgeom._kernel._training_data import BlockedRows
 from skgeom.utils.array_api import (
-    ROWS_PER_BLOCK,
     in_double,
     like,
     namespace,
@@ -41,7 +40,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.linalg import pivoted_cholesky, semidefinite_root
-from skgeom.utils.memory import require_memory
+from skgeom.utils.memory import ROWS_PER_BLOCK, require_memory
 
 # Largest number of samples for k-means. With all samples of a million, k-means would
 # take longer than the moments (`bench_kernel_discriminant.py million`).

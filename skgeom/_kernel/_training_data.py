@@ -19,7 +19,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from skgeom._held_out import row_keys
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
-from skgeom.utils.array_api import ROWS_PER_BLOCK, block, take, to_numpy
+from skgeom.utils.array_api import block, take, to_numpy
+from skgeom.utils.memory import ROWS_PER_BLOCK
 from skgeom.utils.validation import check_array, check_sample_weight, checked_labels
 
 _EPS = np.finfo(np.float64).eps

@@ -37,9 +37,7 @@ from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
 from skgeom.utils._sklearn import Interval, StrOptions, positive
 from skgeom.utils.array_api import (
     block,
-    check_library,
     float_dtype,
-    float_dtypes,
     move_attributes,
     namespace,
     on_cpu,
@@ -449,23 +447,16 @@ class KernelDiscriminantAnalysis(
             if self.kernel == "precomputed" or self.solver in ("eigen", "cholesky"):
                 remedy = "Use solver='nystroem' with samples, not a precomputed kernel"
                 check_not_dask(self, X, remedy)
-            options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 0}
-            empty = validate_data(self, empty_block(X), **options)
+            empty = validate_data(self, empty_block(X), ensure_min_samples=0)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
             return X, self._encode(X.y, X.sample_weight), X.sample_weight, X.summary
-        check_library(X, self)
-        X = validate_data(self, X, **self._accepted(X))
+        X = validate_data(self, X, accept_sparse=accepts_sparse(self.kernel))
         y = checked_labels(y, X)
         weights = check_sample_weight(sample_weight, y)
         codes = self._encode(y, weights)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
         return X, codes, weights, RowSummary.of(on_cpu(X), weights / weights.max())
-
-    def _accepted(self, X):
-        """Types of X that the validation accepts."""
-        sparse = "csr" if accepts_sparse(self.kernel) else False
-        return {"dtype": float_dtypes(X), "accept_sparse": sparse}
 
     def _encode(self, y, sample_weight):
         """Encode valid labels as integers, and set ``classes_``.
@@ -686,7 +677,8 @@ class KernelDiscriminantAnalysis(
                     f"be the kernel matrix between samples and the {n_samples} "
                     f"training samples, of shape (n_samples, {n_samples})."
                 )
-        X = validate_data(self, X, **self._accepted(X), reset=False)
+        sparse = accepts_sparse(self.kernel)
+        X = validate_data(self, X, accept_sparse=sparse, reset=False)
         return self._kernel.project(X, self.X_fit_, self.dual_coef_, self.offset_)
 
     def _joint_log_likelihood(self, X):
