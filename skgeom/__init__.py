@@ -23,7 +23,8 @@ from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
 from skgeom._selection import Selection
 from skgeom._statistics import ClassStatistics
-from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
+from skgeom._transfer.recentering import Recentering
+from skgeom._transfer.transfer_discriminant import TransferDiscriminantAnalysis
 from skgeom.utils.warn import warn_of_scikit_geometry
 
 __all__ = [
