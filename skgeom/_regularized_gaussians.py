@@ -30,6 +30,7 @@ from skgeom._selection import (
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
+    defined_moments,
     projected,
     statistics_of_samples,
     with_counts,
@@ -83,7 +84,7 @@ class Coordinates(NamedTuple):
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
-    return statistics.defined_moments().covariances.scaled(
+    return defined_moments(statistics).covariances.scaled(
         _likelihood_factors(statistics)
     )
 
@@ -104,7 +105,7 @@ def pooled_and_total(statistics):
     """
     weights = statistics.counts / statistics.counts.sum()
     factors = _likelihood_factors(statistics)
-    pooled = statistics.defined_moments().covariances.mean(weights * factors)
+    pooled = defined_moments(statistics).covariances.mean(weights * factors)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)
@@ -251,12 +252,13 @@ def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     weights = (priors / total.counts)[labels] * weights[rows]
     weights, groups = weights / weights.sum(), held_out.groups[rows]
     samples, n = (labels, weights), len(held_out.y)
-    scores = tempered_scores(densities, np.log(priors), *samples, n)
+    joint = densities + np.log(priors)
+    scores = tempered_scores(joint, priors, *samples, n)
     # The diagonal does not depend on the units of the features, the identity does.
     selection = choose(candidates, scores, weights, groups, candidates["target"])
-    found = densities[selection.index]
-    warn_if_at_chance(found, labels, weights, groups)
-    temperature = calibrated_temperature(found, np.log(priors), *samples, groups, n)
+    warn_if_at_chance(densities[selection.index], labels, weights, groups)
+    joint = joint[selection.index]
+    temperature = calibrated_temperature(joint, priors, *samples, groups, n)
     return replace(selection, temperature=temperature)
 
 

@@ -394,7 +394,7 @@ class ClassStatistics:
         """
         if self.means is None:
             return None
-        return self.defined_moments().covariances.values
+        return defined_moments(self).covariances.values
 
     @property
     def n_features(self):
@@ -428,7 +428,7 @@ class ClassStatistics:
         total : ndarray of shape (n_features, n_features)
             The within-class covariance plus the weighted covariance of the class means.
         """
-        return tuple(map(as_array, self.defined_moments().pooled()))
+        return tuple(map(as_array, defined_moments(self).pooled()))
 
     def shrunk(self, shrinkage=None):
         r"""Shrink the class covariances towards the within-class covariance.
@@ -678,23 +678,6 @@ class ClassStatistics:
             return NotImplemented
         return deepcopy(self)
 
-    def defined_moments(self):
-        """The moments; ValueError if the weights of a class are too small for them."""
-        moments = self.moments
-        is_sample = self.covariance_estimator is None and not moments.about_origin
-        for k in np.flatnonzero((self.counts <= 1) & is_sample):
-            # A covariance requires more than zero degrees of freedom.
-            if namespace(moments.means).any(moments.covariances[int(k)]):
-                raise UndefinedCovarianceError(
-                    f"The weights of class {self.classes[k]} add up to "
-                    f"{self.counts[k]:.3g}, but weights count samples: they must add "
-                    "up to more than 1 if the samples of the class differ. Multiply "
-                    "sample_weight by n_samples / sample_weight.sum(). After decay, "
-                    "exclude classes without recent samples from the statistics s: "
-                    "s.of_classes(s.classes[s.counts > 1])."
-                )
-        return moments
-
     def _check_sample_covariances(self, what):
         if self.covariance_estimator is not None:
             raise ValueError(
@@ -721,6 +704,24 @@ class ClassStatistics:
             f"{type(self).__name__}({len(self.classes)} classes, {features}, "
             f"{self.counts.sum()} samples)"
         )
+
+
+def defined_moments(statistics):
+    """The moments; ValueError if the weights of a class are too small for them."""
+    moments = statistics.moments
+    is_sample = statistics.covariance_estimator is None and not moments.about_origin
+    for k in np.flatnonzero((statistics.counts <= 1) & is_sample):
+        # A covariance requires more than zero degrees of freedom.
+        if namespace(moments.means).any(moments.covariances[int(k)]):
+            raise UndefinedCovarianceError(
+                f"The weights of class {statistics.classes[k]} add up to "
+                f"{statistics.counts[k]:.3g}, but weights count samples: they must add "
+                "up to more than 1 if the samples of the class differ. Multiply "
+                "sample_weight by n_samples / sample_weight.sum(). After decay, "
+                "exclude classes without recent samples from the statistics s: "
+                "s.of_classes(s.classes[s.counts > 1])."
+            )
+    return moments
 
 
 def make_statistics(
@@ -760,7 +761,7 @@ def with_counts(statistics, counts):
 
 def pooled_matrices(statistics):
     """The pooled covariances, which remain structured for many features."""
-    pooled = statistics.defined_moments().pooled()
+    pooled = defined_moments(statistics).pooled()
     many = statistics.n_features > 1000  # 8 MB
     return pooled if many else tuple(map(as_array, pooled))
 

@@ -51,10 +51,11 @@ def select_shrinkage(logarithms, y, folds, exponent, priors):
     densities = np.concatenate(
         [_held_out_scores(logarithms, y, test, exponent) for test in held_out], axis=1
     )
-    codes, log_priors = y[rows], np.log(priors)
+    codes = y[rows]
     weights = priors[codes] * class_shares(codes, np.ones(len(codes)))
     weights /= weights.sum()
-    scores = tempered_scores(densities, log_priors, codes, weights, len(y))
+    joint = densities + np.log(priors)
+    scores = tempered_scores(joint, priors, codes, weights, len(y))
     # Few domains would determine their standard error imprecisely.
     selection = choose({"shrinkage": _SHRINKAGES}, scores, weights)
     found = densities[selection.index]
@@ -64,9 +65,8 @@ def select_shrinkage(logarithms, y, folds, exponent, priors):
     if not at_chance and is_last and wrong > PRECISION:
         remedy = "If the amplitude of trials varies, divide each matrix by its trace"
         warn_of_end("shrinkage", _SHRINKAGES[::-1], 0, remedy)
-    temperature = calibrated_temperature(
-        found, log_priors, codes, weights, None, len(y)
-    )
+    joint = joint[selection.index]
+    temperature = calibrated_temperature(joint, priors, codes, weights, None, len(y))
     return replace(selection, temperature=temperature)
 
 

@@ -126,7 +126,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         The candidates of ``shrinkage="auto"`` and their scores. None if ``shrinkage``
         is a number, or if fewer than two folds can be held out.
     temperature_ : float
-        The logarithms of the class densities are divided by this temperature of
+        The logarithms of prior times density are divided by this temperature of
         ``selection_``, which calibrates the probabilities without adaptation. If
         ``fit`` has only one domain, probabilities for other domains are overconfident.
         1 without ``selection_``.
@@ -490,8 +490,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """Scores of the classes, of which the class probabilities are the softmax."""
         X = check_spd_samples(self, X, reset=False, hermitian=True)
         vectors = self._whitened_vectors(X, domain)
-        densities = log_joint(vectors, self._means, 1.0)
-        return densities / self.temperature_ + np.log(self.priors_)
+        return log_joint(vectors, self._means, self.priors_) / self.temperature_
 
     def _whitened_vectors(self, X, domain):
         """The vectors v of re-centered matrices, whitened so that S is the identity."""
