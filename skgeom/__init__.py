@@ -20,10 +20,12 @@ from skgeom._prototypes.gmlvq import GMLVQ
 from skgeom._prototypes.plrsq import PLRSQ
 from skgeom._prototypes.rslvq import RSLVQ
 from skgeom._region_covariance import RegionCovariance
-from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
+from skgeom._rejection.accuracy_rejection import accuracy_rejection_curve
+from skgeom._rejection.rejection_classifier import RejectionClassifier
 from skgeom._selection import Selection
 from skgeom._statistics import ClassStatistics
-from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
+from skgeom._transfer.recentering import Recentering
+from skgeom._transfer.transfer_discriminant import TransferDiscriminantAnalysis
 from skgeom._version import __version__ as __version__
 from skgeom.utils.warn import warn_of_scikit_geometry
 

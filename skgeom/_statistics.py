@@ -29,6 +29,7 @@ from skgeom.utils.array_api import (
     on_cpu,
     to_numpy,
 )
+from skgeom.utils.html import html_table
 from skgeom.utils.linalg import fix_signs, project
 from skgeom.utils.validation import (
     check_array,
@@ -712,6 +713,11 @@ class ClassStatistics:
             f"{self.counts.sum()} samples)"
         )
 
+    def _repr_html_(self):
+        labels = on_cpu(self.classes).tolist()
+        rows = zip(labels, on_cpu(self.counts).tolist(), strict=True)
+        return html_table(repr(self), ["class", "samples"], rows)
+
 
 def make_statistics(
     classes, moments, axes=None, covariance_estimator=None, feature_names_in_=None
@@ -767,8 +773,8 @@ def with_counts(statistics, counts):
 
 
 def pooled_matrices(statistics):
-    """The pooled covariances, which remain structured for many features."""
-    pooled = defined_moments(statistics).pooled()
+    """The pooled covariances in CPU memory; still structured for many features."""
+    pooled = tuple(map(on_cpu, defined_moments(statistics).pooled()))
     many = statistics.n_features > 1000  # 8 MB
     return pooled if many else tuple(map(as_array, pooled))
 
@@ -900,6 +906,11 @@ def checked_statistics(statistics):
     """
     _checked_type(statistics)
     return statistics if is_dispatched(statistics.means) else in_host_memory(statistics)
+
+
+def means_on_host(statistics):
+    """The class means as a NumPy array; None if there are second moments only."""
+    return on_cpu(statistics.means)
 
 
 def in_host_memory(statistics):

@@ -16,7 +16,7 @@ import skgeom
 ROOT = Path(skgeom.__file__).parent
 
 # Modules and folders of estimators. None imports from another.
-FAMILIES = {"_filters", "_hessian", "_kernel", "_prototypes", "_rejection", "_transfer"}
+FAMILIES = {"_filters", "_kernel", "_prototypes", "_rejection", "_transfer"}
 # The parts of skgeom, in rows. A module may import from its own part, from its own row
 # (unless that is FAMILIES) and from the rows above.
 LAYERS = [
@@ -36,6 +36,7 @@ LAYERS = [
         "_regularized_gaussians",
     },
     FAMILIES,  # each with its own spaces, losses and costs
+    {"_hessian"},  # reads the formulas of fitted classifiers
     {"datasets", "baselines", "plotting"},
 ]
 ROW = {part: row for row, parts in enumerate(LAYERS) for part in parts}

@@ -37,7 +37,6 @@ from skgeom.objectives._covariances import (
 from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, Stiefel, filter_manifold
 from skgeom.optim._minimize import StartError, minimize
-from skgeom.utils.array_api import on_cpu
 from skgeom.utils.linalg import whitening_basis
 from skgeom.utils.threads import one_blas_thread
 
@@ -714,7 +713,8 @@ def with_class_directions(basis, classes, counts, n_components):
     overfit.
     """
     n_features, n_classes = len(basis), len(counts)
-    variance = sum(on_cpu(matrix).trace() for matrix in classes.covariances) / n_classes
+    classes = classes.on_host()
+    variance = sum(matrix.trace() for matrix in classes.covariances) / n_classes
     noise = variance / (2 * counts.mean()) * min(n_features / counts.sum(), 1) ** 2
     # The eigenvalues of the covariances of fewer samples than features are random.
     kinds = (False, True) if counts.mean() > n_features else (False,)
@@ -738,7 +738,7 @@ def discriminant_directions(classes, sigma2, n_components, quadratic=True):
     distances. Otherwise, they are the linear discriminants, the leading eigenvectors of
     the sum of :math:`m_k m_k^\top`, which may be fewer than ``n_components``.
     """
-    means, covariances = classes.means, on_cpu(classes.covariances)
+    means, covariances = classes.means, classes.on_host().covariances
     within, n_features = covariances.mean(axis=0), means.shape[1]
     noise = max(sigma2, n_features * np.finfo(float).eps * within.trace()) or 1.0
     regularized = within + noise * np.eye(n_features)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skgeom.objectives._covariances import covariances_of
-from skgeom.utils.array_api import to_numpy
+from skgeom.utils.array_api import on_cpu, to_numpy
 
 
 class ClassMoments:
@@ -32,6 +32,11 @@ class ClassMoments:
             covariances = np.ascontiguousarray(covariances)
         self.covariances = covariances
         self._of_classes = covariances_of(covariances)
+
+    def on_host(self):
+        """The same moments, with covariances in CPU memory."""
+        covariances = on_cpu(self.covariances)
+        return ClassMoments(self.means, covariances, self.regularization)
 
     def project(self, basis):
         """The moments for filters ``basis @ G``, as a function of G."""
