@@ -205,10 +205,10 @@ class _BlocksPlusRows:
     def __array__(self, dtype=None, copy=None):
         raise ValueError(
             f"Structured covariances of shape {self.shape} cannot become an array. "
-            "SQFA and SecondMomentSQFA.fit_statistics accept them. With more than 1,000 "
-            "features, regularization must be positive, init must be a name, and "
-            "group_size must be None with constraint='orthonormal'. In all other cases, "
-            "use the statistics of features, statistics.project(filters)."
+            "SQFA and SecondMomentSQFA.fit_statistics accept them. With more than "
+            "1,000 features, regularization must be positive, init must be a name, and "
+            "group_size must be None with constraint='orthonormal'. In all other "
+            "cases, use the statistics of features, statistics.project(filters)."
         )
 
     def plus(self, rows, weights):
