@@ -575,6 +575,57 @@ class ClassStatistics:
             covariance_estimator="shrunk",
         )
 
+    def with_noise(self, covariance):
+        """Add the covariance of noise that the samples do not contain.
+
+        Parameters
+        ----------
+        covariance : array-like of shape (n_features, n_features)
+            The covariance of the noise, such as that of a sensor. If the statistics
+            have ``axes``, ``n_features`` is the number of columns of the original X.
+
+        Returns
+        -------
+        ClassStatistics
+            Statistics with the same classes, counts and means, and the covariance added
+            to that of each class. They cannot be merged.
+
+        Raises
+        ------
+        ValueError
+            If ``covariance`` has a wrong shape, or is not symmetric and positive
+            semidefinite.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skgeom import ClassStatistics
+        >>> X, y = np.array([[0.0, 0], [2, 0], [0, 1], [0, 3]]), [0, 0, 1, 1]
+        >>> statistics = ClassStatistics.from_data(X, y).with_noise(0.5 * np.eye(2))
+        >>> statistics.covariances[0]
+        array([[2.5, 0. ],
+               [0. , 0.5]])
+        """
+        check_labels(
+            covariance, -1, self.feature_names_in_, "covariance", "feature_names_in_"
+        )
+        noise = check_array(
+            on_cpu(covariance), dtype=float, ensure_2d=False, input_name="covariance"
+        )
+        n_features = self.n_features if self.axes is None else self.axes.shape[1]
+        if noise.shape != (n_features, n_features):
+            raise ValueError(
+                f"covariance has shape {noise.shape}. Use the shape "
+                f"{(n_features, n_features)}, with one row for each feature."
+            )
+        check_symmetric(noise, "covariance")
+        check_semidefinite(noise[None], "covariance")
+        if self.axes is not None:
+            axes = to_numpy(self.axes)
+            noise = axes @ noise @ axes.T
+        matrices = self._matrices + like(noise, self._matrices)
+        return self._with(_matrices=matrices, covariance_estimator="given")
+
     def project(self, components):
         """Compute the statistics of the linear features ``X @ components.T``.
 
@@ -1449,18 +1500,6 @@ def without_axes(statistics):
     """Statistics whose features are the coordinates in the axes."""
     names = statistics.feature_names_in_ if statistics.axes is None else None
     return statistics._with(axes=None, feature_names_in_=names)
-
-
-def with_noise(statistics, noise):
-    """Add a noise covariance to the matrix of each class.
-
-    Statistics with noise cannot be merged. If ``noise`` is None, nothing is added.
-    """
-    if noise is None:
-        return statistics
-    matrices = statistics._matrices
-    matrices = matrices + like(noise, matrices)
-    return statistics._with(_matrices=matrices, covariance_estimator="given")
 
 
 def _check_addition(first, second):
