@@ -285,7 +285,7 @@ CASES = [
     ("_held_out.MOST_SAMPLES", [1000, 10_000, 60_000], gaussian_of_mnist),
     ("_held_out._KEYS", [8, 64, 784], folds_of_mnist),
     ("_held_out._ROUNDING", [0, 1e-9, 1e-3], classes_without_samples),
-    ("_statistics.ROWS_PER_BLOCK", [128, 2048, 32768], statistics_of_mnist),
+    ("_sample_moments.ROWS_PER_BLOCK", [128, 2048, 32768], statistics_of_mnist),
     ("objectives._callable._ROUNDING", [0, 1e-12, 1e-6], filters_of_equal_classes),
     (KARCHER + "_TOLERANCE", [1e-6, 1e-10, 1e-13], lambda: mean_of_matrices(2.0)),
     (KARCHER + "_MAX_STEPS", [20, 200, 1000], lambda: mean_of_matrices(3.5)),

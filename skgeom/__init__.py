@@ -11,6 +11,7 @@ from skgeom._gaussian_regressor import GaussianRegressor
 from skgeom._hessian.diagnostics import ProjectionConditions, SeparationGrid
 from skgeom._hessian.input_hessian import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
+from skgeom._kernel._calibration import Calibration
 from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel.kernel_pca import LandmarkKernelPCA
 from skgeom._patterns import activation_patterns, spatial_filters
@@ -32,6 +33,7 @@ __all__ = [
     "RSLVQ",
     "SQFA",
     "AMAGauss",
+    "Calibration",
     "ClassStatistics",
     "CovarianceHessianProjection",
     "GaussianClassifier",

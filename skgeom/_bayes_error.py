@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 from skgeom._statistics import check_means, checked_statistics
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.utils._sklearn import Interval, StrOptions, positive, validated_parameters
-from skgeom.utils.array_api import to_numpy
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
+from skgeom.utils.methods import on_host
 from skgeom.utils.validation import check_priors, check_two_classes, cholesky
 from skgeom.utils.warn import warn_user
 
@@ -162,7 +162,7 @@ def bayes_error(
     statistics = checked_statistics(statistics)
     check_two_classes(statistics.classes, "bayes_error", "statistics")
     check_means(statistics, "bayes_error")
-    statistics = statistics.__sklearn_array_api_convert__(to_numpy)
+    statistics = on_host(statistics)
     priors = check_priors(priors, statistics.counts)
     noise = regularization * np.eye(statistics.n_features)
     covariances = statistics.covariances + noise

@@ -23,19 +23,14 @@ from skgeom._regularized_gaussians import (
 )
 from skgeom._selection import fit_temperature, selection_of, standard_error
 from skgeom._statistics import statistics_of_samples
-from skgeom.utils._dask import check_not_dask
 from skgeom.utils._sklearn import Interval, StrOptions, positive
-from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.validation import (
-    checked_groups,
-    checked_targets,
     raise_too_large,
-    real_array,
     validate_data,
-    weighted_samples,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_user
 
@@ -198,16 +193,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             errors of held-out samples are significantly smaller than those of the mean
             of the targets, or if no sample can be held out.
         """
-        check_not_dask(self, X, "Fit it to a sample of the rows")
-        check_library(X, self)
-        X = validate_data(self, X, dtype=np.float64)
-        y = real_array(checked_targets(y, X, y_numeric=True), "y").astype(np.float64)
-        weights = np.ones(len(y))
-        given = X, sample_weight
-        groups = checked_groups(groups, y, sample_weight)
-        if sample_weight is not None:
-            X, y, weights = weighted_samples(X, y, sample_weight)
-            weights = weights / weights.mean()
+        samples = validated_samples(
+            self, X, y, sample_weight, groups, numeric=True, dtype=np.float64
+        )
+        X, y, weights, groups, _ = samples
+        weights = np.ones(len(y)) if weights is None else weights / weights.mean()
         _check_range(X, weights)
         self._varies = varies = _varying(X, weights)
         means = np.average(X, axis=0, weights=weights)
@@ -216,7 +206,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         self.prior_samples_, self.interval_temperature_ = self.prior_samples, 1.0
         self.selection_ = None
         if self.prior_samples == "auto":
-            warn_if_outlier(*given)
+            warn_if_outlier(samples.X, samples.weights, samples.rows)
             model, folds = self._select(X, y, weights, groups)
             n_levels, self.prior_samples_ = model.n_levels, model.prior_samples
             temperature = model._fit_temperature(X, y, weights, folds)
@@ -371,7 +361,6 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         MemoryError
             If the probabilities do not fit into memory.
         """
-        check_library(X, self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         _check_memory(len(self.grid_), len(X))
         X = X[:, self._varies]

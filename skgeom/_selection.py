@@ -40,9 +40,7 @@ class Selection:
         candidates that were not tried, or for which a covariance is singular.
     standard_errors : ndarray of shape (n_candidates,)
         Standard errors of the differences from the best score, by paired differences of
-        the held-out samples. The error of the best candidate is zero. It is NaN for
-        candidates that were not compared: KernelDiscriminantAnalysis compares one
-        regularization for each gamma.
+        the held-out samples. The error of the best candidate is zero.
     index : int
         Index of the selected candidate: the first one whose score is at most one
         standard error below the best score.

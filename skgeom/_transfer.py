@@ -40,8 +40,8 @@ from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
-    check_two_classes,
     checked_labels,
+    encoded_labels,
     sample_labels,
 )
 from skgeom.utils.warn import warn_user
@@ -188,6 +188,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             removes the class information there.
         """
         X = in_double(check_spd_samples(self, X, reset=True, hermitian=True))
+        self.is_complex_ = np.iscomplexobj(X)
         means, counts = {}, {}
         domains, classes = _domains(domain, len(X)), np.asarray(on_cpu(y))
         if classes.shape == (len(X),):
@@ -228,6 +229,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         is_first = not hasattr(self, "means_")
         X = in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
+        if is_first:
+            self.is_complex_ = np.iscomplexobj(X)
         means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
         for label, members in _domains(domain, len(X)):
             mean, count = X[members[0]], 0
@@ -627,8 +630,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             wrong.
         """
         X = check_spd_samples(self, X, reset=True, hermitian=True)
-        self.classes_, y = np.unique(checked_labels(y, X), return_inverse=True)
-        check_two_classes(self.classes_, type(self).__name__)
+        self.is_complex_ = np.iscomplexobj(X)
+        self.classes_, y = encoded_labels(checked_labels(y, X), type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
         Z = self.recentering_.fit_transform(X, self.classes_[y], domain=domain)
         logarithms = _logarithms(Z)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import peak_memory
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 from scipy.stats import multivariate_normal
@@ -534,6 +535,13 @@ def test_more_features_than_samples(covariance, rng):
     larger = GaussianClassifier(covariance).fit(2 * X[:60], y[:60])
     shift = model.score_samples(X[60:]) - larger.score_samples(2 * X[60:])
     assert_allclose(shift, 59 * np.log(2), rtol=1e-6)
+
+
+def test_many_classes_of_few_samples_need_little_memory(rng):
+    """The array of all class covariances, of 671 MB, is never formed."""
+    X, y = rng.normal(size=(240, 1024)), np.repeat(np.arange(80), 3)
+    X[:, :100] += rng.normal(size=(80, 100))[y]
+    assert peak_memory(lambda: GaussianClassifier().fit(X, y)) < 3e8
 
 
 def test_probabilities_of_features_that_are_not_gaussian(rng):

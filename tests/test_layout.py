@@ -24,6 +24,7 @@ LAYERS = [
     {"geometry"},  # pure functions on stacks of matrices
     {"objectives"},  # what filters optimise
     {"optim"},  # optimisation on manifolds
+    {"_moments", "_sample_moments"},  # of classes
     {"_statistics", "_held_out", "_selection", "_region_covariance"},
     {
         "_bayes_error",
@@ -42,6 +43,8 @@ ONLY_FOR = {
     "skgeom.objectives": {
         "objectives",
         "_bayes_error",
+        "_moments",
+        "_sample_moments",
         "_statistics",
         "_filters",
         "baselines",

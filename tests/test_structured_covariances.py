@@ -60,13 +60,12 @@ def test_structured_covariances_never_become_an_array(rng):
     with pytest.warns(UserWarning, match="All class distances are zero"):
         SQFA(2).fit_statistics(statistics_of(np.ones((3, 520, 2, 2)), means))
     for refused in (
-        ClassStatistics.to_dict,
         lambda s: s + s,
         lambda s: s.decay(0.5),
         ClassEllipsesDisplay.from_statistics,
         GaussianClassifier().fit_statistics,
         SQFA(2, regularization=0).fit_statistics,
-        SQFA(2, regularization=np.eye(1040)).fit_statistics,
+        lambda s: s.with_noise(np.eye(1040)),
         SQFA(2, init=np.ones((2, 1040))).fit_statistics,
         SQFA(2, constraint="orthonormal", group_size=1).fit_statistics,
     ):

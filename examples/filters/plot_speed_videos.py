@@ -88,9 +88,9 @@ plt.show()
 # ------------------------------
 #
 # Sensor noise may be correlated. In this example, the noise is flicker, which is equal
-# for all pixels of a frame, plus small independent noise. If the covariance of the noise
-# is added to the class covariances, the filters suppress flicker, and the accuracy on
-# noisy test videos is higher than with the variance 0.003.
+# for all pixels of a frame, plus small independent noise. If the covariance of the
+# noise is added to the class covariances, the filters suppress flicker, and the
+# accuracy on noisy test videos is higher than with the variance 0.003.
 
 flicker = np.kron(np.eye(15), np.full((30, 30), 1 / 30))
 covariance = 0.01 * flicker + 0.0002 * np.eye(450)

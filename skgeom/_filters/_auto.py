@@ -41,7 +41,7 @@ from skgeom._selection import (
     warn_if_at_chance,
     warn_of_end,
 )
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import ClassStatistics, pooled_matrices
 from skgeom.optim._minimize import StartError
 from skgeom.utils.array_api import on_cpu, take, to_numpy
 from skgeom.utils.linalg import project
@@ -87,7 +87,7 @@ class Choice:
 
 def check_regularization(sigma2, statistics):
     """Raise ValueError if the variance of the data is below the rounding of sigma^2."""
-    _, total = map(on_cpu, statistics.pooled_covariances())
+    _, total = map(on_cpu, pooled_matrices(statistics))
     scale = total.trace()
     if statistics.means is not None:
         scale += np.square(to_numpy(statistics.means)).sum(axis=1).max()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.objectives._covariances import StructuredCovariances
 from skgeom.utils.array_api import namespace, on_cpu, to_numpy
 from skgeom.utils.linalg import whitening_basis
 

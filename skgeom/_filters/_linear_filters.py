@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -36,31 +35,32 @@ from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
+    pooled_matrices,
     statistics_of_samples,
+    translated,
 )
-from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.objectives._covariances import StructuredCovariances
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
-from skgeom.utils._dask import check_not_dask, is_dask
+from skgeom.utils._dask import is_dask
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
-    float_dtypes,
     like,
     on_cpu,
+    precision,
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import signs
 from skgeom.utils.methods import predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_order_of_features,
+    check_samples,
     check_two_classes,
-    checked_groups,
-    labelled_samples,
-    weighted_samples,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_user
 
@@ -95,21 +95,17 @@ class TrainingData:
     origin: np.ndarray | None = None
     for_selection: SelectionSamples | None = None
 
-    @property
-    def model(self):
-        """An array whose namespace and device the fitted arrays have."""
-        return self.statistics.means if self.X is None else self.X
-
     def shrunk(self, intensities):
         """The same data with shrunk covariances; no shrinkage for None."""
         if intensities is None:
             return self
         return replace(self, statistics=self.statistics.shrunk(intensities))
 
-    def placed(self, filters):
-        """Filters in rows, in the namespace of ``model`` and the dtype of samples."""
-        dtype = None if self.X is None else self.X.dtype
-        return like(np.ascontiguousarray(self.basis.lift(filters).T), self.model, dtype)
+    def in_rows(self, filters):
+        """Filters of all features in rows, in the precision of the samples."""
+        filters = np.ascontiguousarray(self.basis.lift(filters).T)
+        single = self.X is not None and precision(self.X) > np.finfo(float).eps
+        return filters.astype(np.float32 if single else np.float64, copy=False)
 
 
 class BaseFilters(CallbackSupportMixin, LinearProjection):
@@ -172,7 +168,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         ValueError
             If X does not have one column for each filter.
         """
-        Z = check_array(X, input_name="X", dtype=float_dtypes(X))
+        Z = check_samples(X)
         if Z.shape[1] != self._n_features_out:
             raise ValueError(
                 f"X must have {self._n_features_out} columns, one for each filter, "
@@ -294,10 +290,9 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Validate the data, and compute the statistics of the classes."""
         estimator = self._class_estimator
         is_auto = "auto" in (self.covariance_estimator, self.regularization)
-        X, y = labelled_samples(self, X, y, accept_sparse="csr")
-        if groups is not None:
-            check_not_dask(self, X, "Use groups=None")
-        groups = checked_groups(groups, y, sample_weight)
+        X, y, sample_weight, groups, positions = validated_samples(
+            self, X, y, sample_weight, groups, dask=True, accept_sparse="csr"
+        )
         if is_dask(X):
             samples = None
             if is_auto and estimator is None:
@@ -310,10 +305,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             self._set_sizes(statistics.classes)
             current_progress().start(None, None)
             return TrainingData(statistics, for_selection=samples)
-        given = X, sample_weight
-        if sample_weight is not None:
-            X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        warn_if_outlier(*given)
+        warn_if_outlier(X, sample_weight, positions)
         self._set_sizes(np.unique(y))
         if issparse(X) and (X.shape[0] <= X.shape[1] or estimator is not None):
             # Sparse samples are converted if they are no larger than a covariance.
@@ -351,7 +343,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if isinstance(self.init, str):
             return self.init
         check_order_of_features(self.init, "init", self)
-        init = check_array(on_cpu(self.init), dtype=np.float64, input_name="init")
+        init = check_array(self.init, dtype=np.float64, input_name="init")
         expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(
@@ -412,7 +404,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk(intensities) if shrinks else statistics
-            pooled = map(on_cpu, estimated.pooled_covariances())
+            pooled = map(on_cpu, pooled_matrices(estimated))
             sigma2 = sampling_noise(*pooled, statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
@@ -444,7 +436,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Warn of classes that are not separated, and of features in other units."""
         warn_if_not_separated(selection)
         if self.regularization == "auto":
-            total = on_cpu(data.statistics.pooled_covariances()[1])
+            total = on_cpu(pooled_matrices(data.statistics)[1])
             warn_if_unscaled_filters(total, data.basis, self)
 
     def _starts(self, data):
@@ -465,7 +457,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             return progress.step(
                 stage,
                 f"{name} {value:.6f}",
-                lambda: {"components_": data.placed(filters)},
+                lambda: {"components_": data.in_rows(filters)},
                 n_steps=self.max_iter,
             )
 
@@ -495,9 +487,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Store the selection, the filters, and the statistics of the features."""
         filters, groups = found
         self.shrinkage_ = selection.shrinkage
-        self.class_shrinkages_ = None
-        if selection.intensities is not None:
-            self.class_shrinkages_ = like(selection.intensities, data.model)
+        self.class_shrinkages_ = selection.intensities
         self.regularization_ = selection.regularization
         self.selection_ = selection.selection
         last = groups[-1][0]
@@ -509,16 +499,13 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             f"end: {self._value_name} {-last.cost:.6f} after {self.n_iter_} iterations"
         )
         filters = filters * signs(data.basis.lift(filters).T)
-        self.components_ = data.placed(filters)
+        self.components_ = data.in_rows(filters)
         self.objective_ = -last.cost
-        reached = np.concatenate([values for _, values in groups])
-        self.restart_objectives_ = like(reached, data.model)
+        self.restart_objectives_ = np.concatenate([values for _, values in groups])
         self.classes_ = data.statistics.classes
         self.statistics_ = data.statistics.project(filters.T)
         if data.origin is not None:
-            self.statistics_.means += data.origin @ filters
-        converter = partial(like, model=data.model)
-        self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
+            self.statistics_ = translated(self.statistics_, data.origin @ filters)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._distance_parameters
         }

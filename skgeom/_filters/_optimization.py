@@ -29,7 +29,7 @@ from skgeom._filters._basis import (
     whitening,
     with_class_directions,
 )
-from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.objectives._covariances import StructuredCovariances
 from skgeom.optim._manifolds import CONSTRAINTS, Stiefel
 from skgeom.optim._minimize import StartError
 from skgeom.utils.threads import one_blas_thread

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from skgeom._filters._basis import Basis
-from skgeom.objectives._pairwise import ClassMoments, Objective, StructuredCovariances
+from skgeom.objectives._covariances import StructuredCovariances
+from skgeom.objectives._pairwise import ClassMoments, Objective
 from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, filter_manifold, rotated_to_unit_norm
 from skgeom.optim._minimize import minimize

@@ -20,7 +20,7 @@ from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
 from skgeom.objectives._posterior import MeanInformation
 from skgeom.utils._dask import row_blocks
 from skgeom.utils._sklearn import StrOptions
-from skgeom.utils.array_api import like, take, to_numpy
+from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import check_priors, class_factors
@@ -262,8 +262,7 @@ class AMAGauss(BaseFilters):
     def _information(self, data, selection, X, y):
         """The objective; X and y are Dask arrays, unless the data are in memory."""
         statistics, counts = data.statistics, data.statistics.counts
-        priors = check_priors(self.priors, counts)
-        self.priors_ = like(priors, data.X)
+        self.priors_ = priors = check_priors(self.priors, counts)
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
         model = statistics, selection.regularization, np.log(priors), factors
         if data.X is None:

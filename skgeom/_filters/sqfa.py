@@ -9,17 +9,19 @@ from skgeom._filters._auto import folds_of_summaries
 from skgeom._filters._basis import orthonormal
 from skgeom._filters._linear_filters import BaseFilters, TrainingData
 from skgeom._filters._optimization import INITIALIZATIONS, independent_directions
-from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
+from skgeom._statistics import (
+    ClassStatistics,
+    checked_statistics,
+    pooled_matrices,
+    without_axes,
+)
 from skgeom.objectives._class_distances import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     find_distance,
 )
-from skgeom.objectives._pairwise import (
-    MeanPairwiseDistance,
-    StructuredCovariances,
-    plus_outer_products,
-)
+from skgeom.objectives._covariances import StructuredCovariances, plus_outer_products
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.utils._sklearn import StrOptions
 from skgeom.utils.array_api import on_cpu, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
@@ -29,7 +31,7 @@ from skgeom.utils.validation import (
     check_array,
     check_symmetric,
     has_labels,
-    labelled_samples,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_user
 
@@ -380,9 +382,10 @@ class SQFA(BaseFilters):
             )
         first = not hasattr(self, "components_")
         before = getattr(self, "_streamed", ClassStatistics.empty())
-        X, y = labelled_samples(self, X, y, reset=first, accept_sparse="csr")
+        options = {"reset": first, "dask": True, "accept_sparse": "csr"}
+        X, y, weights, *_ = validated_samples(self, X, y, sample_weight, **options)
         X = X.toarray() if issparse(X) else X
-        streamed = before + ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        streamed = before + ClassStatistics.from_data(X, y, sample_weight=weights)
         self._set_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         current_progress().start()
@@ -664,10 +667,10 @@ def _weights_of_pairs(pair_weight, n_classes):
     """Validated weights of the pairs of classes, (c, c); None for equal weights."""
     if pair_weight is None:
         return None
-    problem, weights = None, on_cpu(pair_weight)
-    if has_labels(weights):
+    problem = None
+    if has_labels(pair_weight):
         problem = "has labels, which are not used"
-    weights = check_array(weights, dtype=float, copy=True, input_name="pair_weight")
+    weights = check_array(pair_weight, dtype=float, copy=True, input_name="pair_weight")
     if weights.shape != (n_classes, n_classes):
         problem = f"has shape {weights.shape}, but there are {n_classes} classes"
     elif (weights < 0).any():
@@ -684,7 +687,7 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(on_cpu, statistics.pooled_covariances())
+    within, total = map(on_cpu, pooled_matrices(statistics))
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
         mean = weights @ to_numpy(statistics.means)

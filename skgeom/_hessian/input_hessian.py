@@ -19,7 +19,6 @@ from skgeom._hessian.models import (
 )
 from skgeom.utils._sklearn import StrOptions, check_feature_names, validated_parameters
 from skgeom.utils.array_api import (
-    float_dtypes,
     in_double,
     like,
     namespace,
@@ -28,8 +27,8 @@ from skgeom.utils.array_api import (
 from skgeom.utils.memory import require_memory
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
-    check_array,
     check_sample_weight,
+    check_samples,
     checked_labels,
     named_like_fit,
 )
@@ -160,7 +159,7 @@ def input_hessian(
     if not is_function(estimator):
         check_is_fitted(estimator)
         check_feature_names(estimator, X, reset=False)
-    given = check_array(X, input_name="X", dtype=float_dtypes(X)[0])
+    given = check_samples(X, double=True)
     X, y = given if is_module(estimator) else to_numpy(given), checked_labels(y, given)
     weights = check_sample_weight(sample_weight, y)
     mean = mean_curvature(estimator, X, y, weights, curvature, derivatives)

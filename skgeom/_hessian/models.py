@@ -193,20 +193,22 @@ def kernel_discriminant(estimator):
     """Log-probabilities of KernelDiscriminantAnalysis, whose scores are linear."""
     if estimator.X_fit_ is None:
         return None
-    means, priors = to_numpy(estimator.decision_means_), to_numpy(estimator.priors_)
-    constants = estimator.prior_weight_ * np.log(priors)
+    calibration, priors = estimator.calibration_, to_numpy(estimator.priors_)
+    means = to_numpy(estimator.means_)
+    means = means * np.asarray(calibration.mean_factors)[..., None]
+    constants = calibration.prior_weight * np.log(priors)
     constants -= np.square(means).sum(axis=1) / 2
     intercept = constants - to_numpy(estimator.offset_) @ means.T
     center = estimator.kernel_center_
     model = _kernel_expansion(
         estimator,
         _dense(estimator.X_fit_),
-        to_numpy(estimator.dual_coef_) @ means.T / estimator.temperature_,
-        intercept / estimator.temperature_,
+        to_numpy(estimator.dual_coef_) @ means.T / calibration.temperature,
+        intercept / calibration.temperature,
         estimator.gamma_ or 1 / estimator.n_features_in_,
         0.0 if center is None else to_numpy(center),
     )
-    noise = estimator.label_noise_
+    noise = calibration.label_noise
     return _with_label_noise(model, noise, priors) if model and noise else model
 
 

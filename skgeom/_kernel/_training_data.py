@@ -15,10 +15,12 @@ from operator import getitem
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import safe_sparse_dot
 
 from skgeom._held_out import row_keys
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
-from skgeom.utils.array_api import ROWS_PER_BLOCK, block, take, to_numpy
+from skgeom.utils.array_api import block, take, to_numpy
+from skgeom.utils.memory import ROWS_PER_BLOCK
 from skgeom.utils.validation import check_array, check_sample_weight, checked_labels
 
 _EPS = np.finfo(np.float64).eps
@@ -102,6 +104,7 @@ class TrainingData:
     sample_weight: np.ndarray  # sum over equal samples, relative to the largest weight
     weights: np.ndarray  # training weights, which sum to one
     class_weights: np.ndarray  # sums of the training weights for each class
+    priors: np.ndarray = None  # of the classes, in predictions
     rows: np.ndarray = None  # indices of the samples in the X of fit
     selection: np.ndarray = None  # indices of the samples for parameter selection
     n_held_out: int = 0  # number of samples for the calibration, which are last
@@ -120,6 +123,19 @@ class TrainingData:
             sample_weight=self.sample_weight[rows],
             weights=weights,
         )
+
+    def variances_within(self):
+        """Variances of the features within the classes."""
+        X = self.X if issparse(self.X) else to_numpy(self.X)
+        if not issparse(X):
+            X = X - self.weights @ X
+        averages = np.zeros((len(self.class_weights), len(self.codes)))
+        averages[self.codes, np.arange(len(self.codes))] = self.weights
+        averages /= self.class_weights[:, None]
+        means = safe_sparse_dot(averages, X, dense_output=True)
+        squares = X.multiply(X) if issparse(X) else X * X
+        variances = self.weights @ squares - self.class_weights @ np.square(means)
+        return np.maximum(variances, 0)
 
 
 class BlockedRows:

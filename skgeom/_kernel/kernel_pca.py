@@ -23,7 +23,6 @@ from skgeom._kernel._system import check_finite_kernel
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
 from skgeom.utils._dask import check_not_dask
 from skgeom.utils._sklearn import StrOptions, positive
-from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import signs
 from skgeom.utils.methods import fit_method, predict_method
@@ -209,7 +208,6 @@ class LandmarkKernelPCA(
             the variance of all features.
         """
         check_not_dask(self, X, "Fit to a sample of it, and transform it in blocks")
-        check_library(X, self)
         options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
         X = validate_data(self, X, **options)
         rng, weights = check_random_state(self.random_state), np.ones(len(X))
@@ -271,8 +269,7 @@ class LandmarkKernelPCA(
         ndarray of shape (n_samples, n_components)
             The components.
         """
-        check_library(X, self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, reset=False)
         points = self.landmarks_
         return self._kernel.project(X, points, self.dual_coef_, self.offset_)
 

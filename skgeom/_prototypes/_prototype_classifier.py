@@ -30,8 +30,8 @@ from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
 from skgeom.utils.array_api import (
     astype,
-    float_dtypes,
     in_double,
+    is_complex,
     largest_size,
     like,
     move_attributes,
@@ -466,7 +466,7 @@ class PrototypeClassifier(
         if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
-        given = X, sample_weight
+        given = X, check_sample_weight(sample_weight, y)
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
         if isinstance(self.init, str) and not class_sums.all():
             raise ValueError(
@@ -546,10 +546,11 @@ class PrototypeClassifier(
                 f"{np.shape(X)}. One sample is X[None]."
             )
         if self._accepts_vectors and ndim != 3:
-            options = {"accept_sparse": "csr", "dtype": float_dtypes(X)}
-            return validate_data(self, X, **options, reset=reset)
+            return validate_data(self, X, accept_sparse="csr", reset=reset)
         hermitian = not self._accepts_vectors
         X = check_spd_samples(self, X, reset=reset, hermitian=hermitian)
+        if hermitian and reset:
+            self.is_complex_ = is_complex(X)
         return embedded(X) if self._n_copies == 2 else X
 
     def _check_not_tiny(self, X):

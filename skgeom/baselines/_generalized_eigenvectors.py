@@ -7,11 +7,11 @@ import numpy as np
 from scipy.linalg import eigh
 
 from skgeom._filters._basis import span_of_samples
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import Interval
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs, whitening_basis
 from skgeom.utils.methods import fit_method
-from skgeom.utils.validation import encoded_samples
+from skgeom.utils.validation import encoded_labels, validated_samples
 
 
 class GeneralizedEigenvectors(LinearProjection):
@@ -117,7 +117,8 @@ class GeneralizedEigenvectors(LinearProjection):
             exceeds the number of ordered pairs of classes, or if the regularized second
             moment of a class is singular.
         """
-        X, codes = encoded_samples(self, X, y)
+        X, y, *_ = validated_samples(self, X, y, double=True)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         pairs = list(permutations(range(len(self.classes_)), 2))
         if self.n_components is not None and self.n_components > len(pairs):
             raise ValueError(

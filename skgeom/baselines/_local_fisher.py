@@ -6,12 +6,12 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from skgeom._filters._basis import span_of_samples
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import Interval, StrOptions
-from skgeom.utils.estimator import LinearProjection
 from skgeom.utils.linalg import fix_signs, whitening_basis
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method
-from skgeom.utils.validation import encoded_samples
+from skgeom.utils.validation import encoded_labels, validated_samples
 
 
 class LocalFisherDiscriminantAnalysis(LinearProjection):
@@ -143,7 +143,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             exceeds the number of directions in which X varies, or if X varies in a
             direction in which :math:`S_w` is zero up to rounding.
         """
-        X, codes = encoded_samples(self, X, y)
+        X, y, *_ = validated_samples(self, X, y, double=True)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         n_least = self.n_components
         basis, samples, _ = span_of_samples(X, centered=True, n_least=n_least)
         X = samples - samples.mean(axis=0)

@@ -44,7 +44,8 @@ class SPDSamples(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Check X, and the number of classes in y."""
-        check_spd_samples(self, X, reset=True, name=self.name, hermitian=True)
+        X = check_spd_samples(self, X, reset=True, name=self.name, hermitian=True)
+        self.is_complex_ = np.iscomplexobj(X)
         check_two_classes(np.unique(y), self.name)
         return self
 

@@ -7,22 +7,14 @@ the pair contributes to the sampling error.
 
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 
-from skgeom.utils.array_api import (
-    float_dtype,
-    in_double,
-    like,
-    namespace,
-    on_cpu,
-    to_numpy,
-)
+from skgeom.objectives._covariances import covariances_of
+from skgeom.utils.array_api import to_numpy
 from skgeom.utils.threads import map_threads
-from skgeom.utils.validation import check_array, check_semidefinite, check_symmetric
 
 # Largest number of pairs that are evaluated without sampling; 100 classes have about as
 # many (benchmarks/bench_many_classes.py).
@@ -95,210 +87,6 @@ class Objective:
         return []
 
 
-class StructuredCovariances:
-    r"""Covariances that are block-diagonal plus low rank, without forming arrays.
-
-    Class i has the covariance :math:`\Phi_i = D_i + A_i^\top A_i`. Indexing with an
-    array or slice selects classes. Indexing with an integer, and ``mean``, return a
-    single matrix, which multiplies filters by ``@`` like an array.
-
-    Parameters
-    ----------
-    diagonal : array-like of shape (c, n) or (c, n_blocks, d, d)
-        The diagonals of :math:`D_i`, or their diagonal blocks, with n = n_blocks * d.
-    factors : array-like of shape (c, r, n), default=None
-        The matrices :math:`A_i`. Not copied if C-contiguous and of dtype float64.
-    """
-
-    def __init__(self, diagonal, factors=None):
-        options = {"dtype": np.float64, "allow_nd": True}
-        blocks = check_array(on_cpu(diagonal), input_name="diagonal", **options)
-        if blocks.ndim == 2:
-            blocks = blocks[:, :, None, None]
-        check_symmetric(blocks, "diagonal")
-        n_classes, size = len(blocks), blocks.shape[-1]
-        n_features = int(np.prod(blocks.shape[1:-1]))
-        rows = np.empty((n_classes, 0, n_features))
-        if factors is not None:
-            rows = check_array(on_cpu(factors), input_name="factors", **options)
-        fits = rows.shape == (n_classes, *rows.shape[1:2], n_features)
-        if blocks.ndim != 4 or not fits:
-            raise ValueError(
-                "diagonal must have shape (n_classes, n_features) or (n_classes, "
-                "n_blocks, d, d), and factors (n_classes, r, n_features), but their "
-                f"shapes are {np.shape(diagonal)} and {rows.shape}."
-            )
-        few = blocks.reshape(-1, size, size)
-        if size == 1:  # the smallest variance, compared with the largest one
-            few = np.diag([blocks.min(), blocks.max()])[None]
-        check_semidefinite(few, "diagonal", "covariance of a block")
-        # Class i is blocks[i] plus the sum over j of weights[i, j] times the outer
-        # product of row j with itself. All classes and their mean share the rows.
-        self._blocks = (blocks + blocks.mT) / 2
-        self._rows = [rows.reshape(-1, n_features)]
-        self._weights = np.repeat(np.eye(n_classes), rows.shape[1], axis=1)
-
-    def _with(self, blocks, weights, rows=()):
-        """Covariances with the given blocks and weights, and additional rows."""
-        other = copy(self)
-        other._blocks, other._weights = blocks, weights
-        other._rows = [*self._rows, *rows]
-        return other
-
-    @property
-    def shape(self):
-        """Shape of the equivalent array."""
-        *batch, n_blocks, size, _ = self._blocks.shape
-        return *batch, n_blocks * size, n_blocks * size
-
-    def __len__(self):
-        return self.shape[0]
-
-    def __getitem__(self, classes):
-        if isinstance(classes, tuple):
-            return self.__array__()
-        return self._with(self._blocks[classes], self._weights[classes])
-
-    def __array__(self, dtype=None, copy=None):
-        raise ValueError(
-            f"Structured covariances of shape {self.shape} cannot become an array. "
-            "Statistics with them cannot be added, decayed, shrunk or saved. "
-            "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
-            "regularization is a matrix. With more than 1,000 features, regularization "
-            "must be positive, init must be a name, and group_size must be None with "
-            "constraint='orthonormal'. "
-            "In all other cases, use the statistics of features, "
-            "statistics.project(filters)."
-        )
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        """The product ``array @ self``. Other operations of NumPy raise an error."""
-        if ufunc is not np.matmul:
-            return self.__array__()
-        return (self @ inputs[0].T).T
-
-    def mean(self, weights):
-        """The weighted mean over the classes, a single matrix."""
-        blocks = np.tensordot(weights, self._blocks, axes=1)
-        return self._with(blocks, weights @ self._weights)
-
-    def plus(self, rows, weights):
-        """The covariances plus weighted outer products of rows with themselves."""
-        weights = np.concatenate([self._weights, weights], axis=-1)
-        return self._with(self._blocks, weights, [rows])
-
-    def plus_identity(self, variance):
-        """The covariances plus ``variance`` times the identity."""
-        identity = np.eye(self._blocks.shape[-1])
-        return self._with(self._blocks + variance * identity, self._weights)
-
-    def diagonal(self):
-        """The diagonal of a single matrix."""
-        found = np.diagonal(self._blocks, axis1=-2, axis2=-1).reshape(-1)
-        for rows, weights in self._parts(self._weights):
-            found = found + np.einsum("j,jn,jn->n", weights, rows, rows)
-        return found
-
-    def trace(self):
-        """The trace of a single matrix."""
-        return self.diagonal().sum()
-
-    def __matmul__(self, filters):
-        """The product of a single matrix with filters."""
-        if self._blocks.ndim != 3 or np.ndim(filters) != 2:
-            return self.__array__()
-        inner = self._weights[:, None] * self._inner(filters)
-        return self._add_outer(_blocks_times(self._blocks, filters), inner)
-
-    def forms(self, filters):
-        """``filters.T @ self @ filters`` for all classes, and a function.
-
-        The function maps weights of shape (c, m, m) to the sum over the classes i of
-        ``self[i] @ filters @ weights[i]``, of shape (n, m).
-        """
-        halves, inner = _blocks_times(self._blocks, filters), self._inner(filters)
-        weighted = self._weights[..., None] * inner
-
-        def weighted_sum(weights):
-            of_blocks = np.tensordot(halves, weights, axes=([0, 2], [0, 1]))
-            return self._add_outer(of_blocks, (weighted @ weights).sum(axis=0))
-
-        return filters.T @ halves + inner.T @ weighted, weighted_sum
-
-    def project(self, basis):
-        """``basis.T @ self @ basis``, computed class by class to save memory."""
-        inner = self._inner(basis)
-        found = inner.T @ (self._weights[..., None] * inner)
-        for k, blocks in enumerate(self._blocks):
-            found[k] += basis.T @ _blocks_times(blocks, basis)
-        return found
-
-    def roots(self):
-        """A factor L of a single matrix, L L' = self, and its inverse, as operators.
-
-        The matrix is C C' + A' A with the Cholesky factor C of the blocks. With V =
-        C^-1 A', L = C (I + V V')^(1/2). The square root and its inverse are computed
-        from the eigenvectors of the small matrix V' V.
-        """
-        n, scales = len(self), np.sqrt(self._weights)[:, None]
-        factors = np.linalg.cholesky(self._blocks)
-        factor, inverse = (
-            _operator(partial(_blocks_times, f), partial(_blocks_times, f.mT), n, n)
-            for f in (factors, np.linalg.inv(factors))
-        )
-        v = inverse @ _operator(
-            lambda x: self._add_outer(np.zeros((n, x.shape[1])), scales * x),
-            lambda x: scales * self._inner(x),
-            n,
-            len(scales),
-        )
-        gram = np.eye(len(scales))
-        for batch in gen_batches(len(gram), 64):
-            gram[:, batch] = v.T @ (v @ gram[:, batch])
-        squares, axes = np.linalg.eigh(gram)
-        roots = np.sqrt(1 + np.maximum(squares, 0))
-        first, second = (
-            v @ aslinearoperator((axes * values) @ axes.T) @ v.T
-            for values in (1 / (1 + roots), 1 / (roots + roots**2))
-        )
-        return factor + factor @ first, inverse - second @ inverse
-
-    def _parts(self, values):
-        """Pairs of an array of rows and the part of ``values`` for these rows."""
-        ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
-        return zip(self._rows, np.split(values, ends), strict=True)
-
-    def _inner(self, filters):
-        """Products of all rows with filters."""
-        return np.concatenate([rows @ filters for rows in self._rows])
-
-    def _add_outer(self, products, inner):
-        """Add the transposed rows times ``inner`` to ``products``, in place."""
-        for rows, part in self._parts(inner):
-            products += rows.T @ part
-        return products
-
-
-def _blocks_times(blocks, filters):
-    """Block-diagonal matrices, (..., b, d, d), times filters, (b d, m)."""
-    *batch, n_blocks, size, _ = blocks.shape
-    products = blocks @ filters.reshape(n_blocks, size, filters.shape[1])
-    return products.reshape(*batch, *filters.shape)
-
-
-def _operator(product, transposed, *shape):
-    """A linear operator from functions for its products and transposed products."""
-    both = {"matmat": product, "rmatmat": transposed, "rmatvec": transposed}
-    return LinearOperator(shape, product, dtype=float, **both)
-
-
-def plus_outer_products(matrix, rows, weights):
-    """A matrix or structured covariances, plus weighted outer products of rows."""
-    if isinstance(matrix, StructuredCovariances):
-        return matrix.plus(rows, weights)
-    return matrix + (rows.T * weights) @ rows
-
-
 class ClassMoments:
     r"""Means and covariances of the projected classes, as a function of filters.
 
@@ -320,28 +108,16 @@ class ClassMoments:
     """
 
     def __init__(self, means, covariances, regularization):
-        self._xp, self._double = namespace(covariances), float_dtype(covariances)
-        self.means = to_numpy(means)
-        self._is_structured = isinstance(covariances, StructuredCovariances)
-        if self._xp is np and not self._is_structured:
+        self.means, self.regularization = to_numpy(means), regularization
+        if isinstance(covariances, np.ndarray):
             covariances = np.ascontiguousarray(covariances)
         self.covariances = covariances
-        self.regularization = regularization
+        self._of_classes = covariances_of(covariances)
 
     def project(self, basis):
         """The moments for filters ``basis @ G``, as a function of G."""
-        if self._is_structured:
-            covariances = self.covariances.project(basis)
-        else:
-            columns = like(basis, self.covariances, self.covariances.dtype)
-            products = [  # class by class, to save memory
-                columns.T @ (self.covariances[k, ...] @ columns)
-                for k in range(len(self.means))
-            ]
-            covariances = in_double(self._xp.stack(products))
-        covariances = np.asarray(to_numpy(covariances), dtype=np.float64)
-        means, sigma2 = self.means @ basis, self.regularization
-        return ClassMoments(means, covariances, sigma2)
+        covariances = self._of_classes.project(basis).values
+        return ClassMoments(self.means @ basis, covariances, self.regularization)
 
     def __call__(self, filters):
         """Projected means (c, m) and covariances (c, m, m), and their VJP.
@@ -349,29 +125,7 @@ class ClassMoments:
         The VJP maps gradients with respect to the means and the covariances (symmetric
         matrices) to the gradient with respect to the filters, (n, m).
         """
-        if self._is_structured:
-            covariances, weighted_sum = self.covariances.forms(filters)
-        else:
-            xp, model, double = self._xp, self.covariances, self._double
-            n_classes, n_features = self.means.shape
-            n_filters = filters.shape[1]
-            rows = like(filters.T, model, model.dtype)
-            # The products F' Phi_i, in one pass over the covariances that takes most of
-            # the time.
-            half = rows @ xp.reshape(model, (-1, n_features)).T
-            half = xp.astype(half, double, copy=False)
-            by_class = xp.reshape(half, (n_filters, n_classes, n_features))
-            by_class = xp.permute_dims(by_class, (1, 0, 2))
-            products = by_class @ like(filters, model, double)
-            covariances = np.asarray(to_numpy(products), dtype=np.float64)
-
-            def weighted_sum(weights):
-                # The sum over the classes of weights @ by_class, as one product.
-                weights = weights.transpose(1, 2, 0).reshape(n_filters, -1)
-                weights = like(weights, model, double)
-                summed = to_numpy(weights @ xp.reshape(half, (-1, n_features)))
-                return np.asarray(summed, dtype=np.float64).T
-
+        covariances, weighted_sum = self._of_classes.forms(filters)
         covariances = (covariances + covariances.mT) / 2
         covariances += self.regularization * np.eye(filters.shape[1])
 

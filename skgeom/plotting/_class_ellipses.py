@@ -13,7 +13,7 @@ from skgeom.plotting._display import (
     label_text,
     sparse_labels,
 )
-from skgeom.utils.array_api import on_cpu
+from skgeom.utils.methods import on_host
 from skgeom.utils.validation import check_array, check_finite, check_labels
 
 
@@ -114,7 +114,7 @@ class ClassEllipsesDisplay(Display):
             If ``dims`` are not the indices of two different features, or if the number
             of ``feature_names`` differs from the number of features.
         """
-        statistics = checked_statistics(statistics)
+        statistics = on_host(checked_statistics(statistics))
         n_features = statistics.n_features
         dims = _checked_dims(dims, n_features)
         if feature_names is None:
@@ -125,7 +125,7 @@ class ClassEllipsesDisplay(Display):
             )
         names = tuple(str(feature_names[k]) for k in dims)
         moments = _moments_of_two(statistics, dims)
-        return cls(on_cpu(statistics.classes), *moments, names).plot(ax=ax, **kwargs)
+        return cls(statistics.classes, *moments, names).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_estimator(
@@ -367,9 +367,9 @@ def _moments_of_two(statistics, dims):
     """Means and covariances of two features, or zeros and their second moments."""
     block = np.ix_(range(len(statistics.classes)), dims, dims)
     if statistics.means is None:
-        moments = on_cpu(statistics.second_moments)[block]
+        moments = statistics.second_moments[block]
         return np.zeros(moments.shape[:2]), moments
-    return on_cpu(statistics.means)[:, dims], on_cpu(statistics.covariances)[block]
+    return statistics.means[:, dims], statistics.covariances[block]
 
 
 def _axes_of_ellipses(covariances):

@@ -1,12 +1,55 @@
-"""Public methods of classifiers: predictions."""
+"""Public methods that estimators share: projections, and predictions of classes."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import (
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.metrics import accuracy_score
 
 from skgeom.utils._dask import score_by_blocks
-from skgeom.utils.array_api import namespace, take_labels
+from skgeom.utils.array_api import like, namespace, take_labels
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import predict_method
+from skgeom.utils.validation import validate_data
+
+
+class LinearProjection(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Base class of projections onto ``components_`` learned from labeled samples."""
+
+    _fitted_array = "components_"
+
+    @predict_method
+    def transform(self, X):
+        """Project samples onto the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, in the array namespace of ``components_``. They may be sparse
+            if ``fit`` accepts sparse samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The products ``X @ components_.T``, without centering. They have the dtype
+            float32 if X has the dtype float32, and float64 otherwise.
+        """
+        X = validate_data(self, X, reset=False, accept_sparse=self._accepts_sparse)
+        return X @ like(self.components_, X, X.dtype).T
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 class PosteriorClassifierMixin(ClassifierMixin):

@@ -1,16 +1,12 @@
-"""Base classes of estimators."""
+"""The base class of estimators."""
 
 import warnings
 
 from sklearn.base import BaseEstimator as _BaseEstimator
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import InconsistentVersionWarning
 
 from skgeom.utils._sklearn import ARRAY_API, validate_parameter_constraints
-from skgeom.utils.array_api import float_dtypes, like
 from skgeom.utils.errors import naming
-from skgeom.utils.methods import predict_method
-from skgeom.utils.validation import validate_data
 
 
 class BaseEstimator(_BaseEstimator):
@@ -59,42 +55,3 @@ class BaseEstimator(_BaseEstimator):
                 stacklevel=2,
             )
         super().__setstate__(state)
-
-
-class LinearProjection(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
-    """Base class of projections onto ``components_`` learned from labeled samples."""
-
-    _fitted_array = "components_"
-
-    @predict_method
-    def transform(self, X):
-        """Project samples onto the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, in the array namespace of ``components_``. They may be sparse
-            if ``fit`` accepts sparse samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The products ``X @ components_.T``, without centering. They have the dtype
-            float32 if X has the dtype float32, and float64 otherwise.
-        """
-        sparse = "csr" if self._accepts_sparse else False
-        options = {"accept_sparse": sparse, "dtype": float_dtypes(X)}
-        X = validate_data(self, X, reset=False, **options)
-        return X @ like(self.components_, X, X.dtype).T
-
-    @property
-    def _n_features_out(self):
-        return self.components_.shape[0]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -1,10 +1,15 @@
-"""The memory that is available to this process."""
+"""Memory: how much there is, and how many rows are processed at a time."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+
+# Number of rows that are copied to float64 at a time. For the statistics of MNIST,
+# blocks of 128 rows take 1.7 times the time, and blocks of 32,768 rows the same time
+# (benchmarks/bench_constants.py).
+ROWS_PER_BLOCK = 2048
 
 # Files with the memory limit of a container: control groups of versions 2 and 1.
 _LIMITS_OF_CONTAINERS = (

@@ -1,14 +1,18 @@
 """Decorators of public methods of estimators.
 
 With scikit-learn's ``array_api_dispatch=True``, fitted attributes and results have the
-namespace and device of X. If X is on a device such as a GPU, the library of X computes
-them. If X is in CPU memory, NumPy computes them: the decorators convert the arguments
-and the fitted attributes to NumPy arrays, call the method, and convert the results
-back. Only read-only arrays are copied.
+namespace and device of X, if the class attribute ``_fitted_array`` is the name of a
+fitted array. The decorators convert arrays where a method begins and where it ends:
 
-If the class attribute ``_fitted_array`` is the name of a fitted array, X may be an
-array of any namespace. Only ``classes_`` has the namespace and device of y, as in
-scikit-learn; inside the methods, ``classes_`` is a NumPy array.
+* If X is in CPU memory, NumPy computes everything: X and the fitted attributes are
+  converted to NumPy arrays, without a copy unless they are read-only, and the results
+  are converted back.
+* If X is on a device such as a GPU, the method receives X on the device. A method that
+  fits may set fitted attributes to NumPy arrays, which are then moved to the device. A
+  method that predicts uses the fitted attributes on the device.
+* All other arguments, such as y and ``sample_weight``, are NumPy arrays inside the
+  method. Only ``classes_`` has the namespace and device of y, as in scikit-learn;
+  inside methods that fit, it is a NumPy array.
 """
 
 from copy import copy
@@ -27,6 +31,7 @@ from skgeom.utils.array_api import (
     is_by_numpy,
     is_dispatched,
     is_traced,
+    like,
     move_attributes,
     moved,
     numbers_like,
@@ -56,8 +61,11 @@ def fit_method(method=None, *, nested_validation=False):
     @wraps(method)
     def fit(self, X, *args, **kwargs):
         with training(self):
-            continues = getattr(self, "warm_start", False)
-            return _train(method, continues, self, X, *args, **kwargs)
+            if getattr(self, "warm_start", False):
+                _check_continues(self, X, "fit")
+            if is_dispatched(X) and hasattr(self, "_fitted_array"):
+                return _fit_to_library(method, self, X, *args, **kwargs)
+            return method(self, X, *args, **kwargs)
 
     return fit
 
@@ -73,7 +81,10 @@ def update_method(method):
     @wraps(method)
     def update(self, X, *args, **kwargs):
         with training(self):
-            return _train(method, True, self, X, *args, **kwargs)
+            _check_continues(self, X, method.__name__)
+            if is_dispatched(X) and hasattr(self, "_fitted_array"):
+                return _fit_to_library(method, self, X, *args, **kwargs)
+            return method(self, X, *args, **kwargs)
 
     return update
 
@@ -88,41 +99,54 @@ def statistics_method(method):
     @wraps(method)
     def fit_statistics(self, statistics):
         with training(self):
-            means = getattr(statistics, "means", None)
-            if not is_by_numpy(means):
+            parts = statistics if isinstance(statistics, list | tuple) else [statistics]
+            means = getattr(parts[0], "means", None) if parts else None
+            if not is_dispatched(means):
                 return method(self, statistics)
-            method(self, statistics.__sklearn_array_api_convert__(on_cpu))
+            _convert_for_callbacks(means, None)
+            here = len(parts) == 1 and is_by_numpy(means)
+            method(self, on_host(statistics) if here else statistics)
             move_attributes(self, means)
             return self
 
     return fit_statistics
 
 
-def _train(method, continues, estimator, X, *args, **kwargs):
-    """Call a method that fits an estimator to X, an array of any namespace."""
+def _check_continues(estimator, X, name):
+    """Raise ValueError unless X has the namespace of the fitted attributes."""
     array = getattr(estimator, "_fitted_array", None)
-    if array is not None and continues and hasattr(estimator, array):
+    if array is not None and hasattr(estimator, array):
         # The blocks of Dask data are NumPy arrays.
         known = np.empty(0) if is_dask(X) else X
-        name = method.__name__
         check_same_namespace(known, estimator, attribute=array, method=name)
-    if array is None or not is_dispatched(X):
-        return method(estimator, X, *args, **kwargs)
+
+
+def _fit_to_library(method, estimator, X, *args, **kwargs):
+    """Call a method that fits an estimator to X, an array of a library."""
     y = args[0] if args else kwargs.get("y")
-    for label, value in {"y": y, **kwargs}.items():
-        check_holds_numbers(value, label)
+    for name, value in {"y": y, **kwargs}.items():
+        check_holds_numbers(value, name)
+    _convert_for_callbacks(X, y)
     if hasattr(estimator, "classes_"):
         estimator.classes_ = on_cpu(estimator.classes_)
+    samples = X
     if is_by_numpy(X) and not getattr(estimator, "_needs_library", False):
-        current_progress().set_data(X, y)
+        samples = on_cpu(X)
         vars(estimator).update(moved(vars(estimator), on_cpu))
-        by_numpy(partial(method, estimator), X, X, *args, **kwargs)
-        move_attributes(estimator, X)
-    else:
-        method(estimator, X, *args, **kwargs)
+    kwargs = {name: on_cpu(value) for name, value in kwargs.items()}
+    method(estimator, samples, *map(on_cpu, args), **kwargs)
+    move_attributes(estimator, X)
     if is_dispatched(y) and hasattr(estimator, "classes_"):
         estimator.classes_ = numbers_like(estimator.classes_, y)
     return estimator
+
+
+def _convert_for_callbacks(X, y):
+    """Give data and fitted attributes to callbacks as arrays like X and y."""
+    current_progress().set_conversion(
+        lambda *data: map(numbers_like, data, (X, y)),
+        partial(moved, convert=partial(like, model=X)),
+    )
 
 
 def predict_method(method):
@@ -131,26 +155,34 @@ def predict_method(method):
     The method raises NotFittedError before a fit. If X is the only argument and a Dask
     array or data frame, it is processed lazily, block by block.
     """
-    name = method.__name__
 
     @wraps(method)
     def predict(self, X, *args, **kwargs):
-        has_array = getattr(self, "_fitted_array", None) is not None
-        if has_array and is_dask(X) and not args and not kwargs:
+        array = getattr(self, "_fitted_array", None)
+        if array is not None and is_dask(X) and not args and not kwargs:
             return by_blocks(predict, self, X)
         check_is_fitted(self)
-        if not has_array:
+        if array is None:
+            return method(self, X, *args, **kwargs)
+        if isinstance(getattr(self, array), np.ndarray) and not is_dispatched(X):
             return method(self, X, *args, **kwargs)
         if is_traced(X):
             with config_context(assume_finite=True):  # traced X has no values
                 return method(self, X, *args, **kwargs)
-        check_same_namespace(X, self, attribute=self._fitted_array, method=name)
+        check_same_namespace(X, self, attribute=array, method=method.__name__)
         if not is_by_numpy(X) or getattr(self, "_needs_library", False):
             return method(self, X, *args, **kwargs)
-        of_numpy = copy(self)
-        vars(of_numpy).update(moved(vars(self), on_cpu))
-        if hasattr(self, "classes_"):
-            of_numpy.classes_ = on_cpu(self.classes_)
-        return by_numpy(partial(method, of_numpy), X, X, *args, **kwargs)
+        return by_numpy(partial(method, on_host(self)), X, X, *args, **kwargs)
 
     return predict
+
+
+def on_host(fitted):
+    """A copy of a fitted estimator, or statistics, with NumPy arrays."""
+    if hasattr(fitted, "__sklearn_array_api_convert__"):
+        return fitted.__sklearn_array_api_convert__(on_cpu)
+    result = copy(fitted)
+    vars(result).update(moved(vars(fitted), on_cpu))
+    if hasattr(fitted, "classes_"):
+        result.classes_ = on_cpu(fitted.classes_)
+    return result

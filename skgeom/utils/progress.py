@@ -6,8 +6,6 @@ from functools import partial
 from threading import RLock
 from time import monotonic
 
-from skgeom.utils.array_api import like, moved, numbers_like
-
 # The progress of the fit in this thread. Code that starts threads must pass it to them.
 _CURRENT = ContextVar("_CURRENT", default=None)
 
@@ -26,7 +24,8 @@ def training(estimator):
     token = _CURRENT.set(progress)
     try:
         yield
-        progress.end()
+        if progress.active:
+            progress.end()
     except BaseException:
         kept = {k: v for k, v in vars(estimator).items() if k in _OF_CALLBACKS}
         vars(estimator).clear()
@@ -66,17 +65,22 @@ class FitProgress:
         self._common = {"estimator": estimator}
         self._lock = RLock()
         self._root = self._task = self._stage = self._line = None
-        self._models = None
+        self._convert = None
         self._printed = monotonic()
 
-    def set_data(self, X, y):
-        """Pass arrays with the namespaces of X and y to the callbacks from now on."""
-        self._models = X, y
+    def set_conversion(self, data, attributes):
+        """Convert X and y, and a dict of fitted attributes, before callbacks get them.
+
+        Both arguments are functions.
+        """
+        self._convert = data, attributes
 
     def start(self, X=None, y=None):
         """Begin the task of the fit, with training data, unless it has begun."""
-        if self._models is not None:
-            X, y = map(numbers_like, (X, y), self._models)
+        if not self.active:
+            return
+        if self._convert is not None:
+            X, y = self._convert[0](X, y)
         if self._root is None and self._begin is not None:
             self._common |= {"X": X, "y": y}
             # The number of stages is unknown.
@@ -109,6 +113,8 @@ class FitProgress:
         name : str, default="iteration"
             The printed name of a step.
         """
+        if not self.active:
+            return None
         with self._lock:
             self.stage(stage, n_steps)
             self._n_steps += 1
@@ -122,16 +128,15 @@ class FitProgress:
                 return None
             task = self._task.subcontext(task_name=name)
             task.call_on_fit_task_begin(**self._common)
-            if self._models is not None and attributes is not None:
-                attributes = partial(self._placed, attributes)
+            if self._convert is not None and attributes is not None:
+                attributes = partial(self._converted, attributes)
             return task.call_on_fit_task_end(
                 **self._common, reconstruction_attributes=attributes
             )
 
-    def _placed(self, attributes):
-        """Fitted attributes on the device of X."""
+    def _converted(self, attributes):
         found = attributes() if callable(attributes) else attributes
-        return moved(found, partial(like, model=self._models[0]))
+        return self._convert[1](found)
 
     def note(self, line):
         """Print a line. With ``verbose=1``, print at most one such line per second."""

@@ -9,7 +9,8 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from skgeom.utils.array_api import ROWS_PER_BLOCK, like, namespace, on_cpu, to_numpy
+from skgeom.utils.array_api import like, namespace, to_numpy
+from skgeom.utils.memory import ROWS_PER_BLOCK
 
 _OURS = ("skgeom", "sklearn")
 # Largest share of a single sample, or of few features, in the variance without a
@@ -69,9 +70,12 @@ def warn_of_scikit_geometry(folder):
         )
 
 
-def warn_if_outlier(X, sample_weight=None):
-    """Warn if one of at least 20 samples causes nearly the whole variance."""
-    weights = 1.0 if sample_weight is None else np.asarray(on_cpu(sample_weight))
+def warn_if_outlier(X, sample_weight=None, rows=None):
+    """Warn if one of at least 20 samples causes nearly the whole variance.
+
+    ``rows`` are the positions of the samples in the data of the user, if they differ.
+    """
+    weights = 1.0 if sample_weight is None else sample_weight
     weights = np.broadcast_to(weights, X.shape[0]).astype(np.float64)
     # Among fewer samples, the only sample of a class is often far from the others.
     if np.count_nonzero(weights) < 20:
@@ -84,15 +88,17 @@ def warn_if_outlier(X, sample_weight=None):
             squares = row_norms(X, squared=True) - 2 * (X @ mean) + mean @ mean
         else:
             batches = gen_batches(X.shape[0], ROWS_PER_BLOCK)
-            squares = [xp.sum((X[b, :] - mean) ** 2, axis=1) for b in batches]
-            squares = np.concatenate([to_numpy(of_batch) for of_batch in squares])
+            squares = np.empty(X.shape[0])
+            for b in batches:
+                squares[b] = to_numpy(xp.sum((X[b, :] - mean) ** 2, axis=1))
         parts = weights * squares.clip(0)
         # The relative decreases of the variance without a sample.
         shares = parts / (1 - weights) / parts.sum()
     number = shares.argmax()
     if shares[number] > LARGEST_SHARE:
+        place = number if rows is None else rows[number]
         warn_user(
-            f"Sample {number} (counted from 0) is so far from the other samples that "
+            f"Sample {place} (counted from 0) is so far from the other samples that "
             "the variance of the features would decrease by "
             f"{100 * min(shares[number], 1):.2f} % without it. It determines scales "
             "and covariances. Remove the sample if it is an error, or transform the "
