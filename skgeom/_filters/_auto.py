@@ -133,7 +133,8 @@ def class_intensities(shrinkage, counts, n_dimensions=0):
     with one sample has the covariance W.
     """
     degrees = np.maximum(counts - 1.0, 0)
-    prior, least = (rho / (1 - rho) * degrees.mean() for rho in (shrinkage, 0.3))
+    rho = np.array([shrinkage, 0.3])
+    prior, least = rho / (1 - rho) * degrees.mean()
     is_rare = (degrees < n_dimensions) & (n_dimensions <= degrees.mean())
     prior = np.where(is_rare, max(prior, least), prior)
     total = prior + degrees
@@ -154,19 +155,11 @@ class SelectionSamples(NamedTuple):
     points: np.ndarray
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Held-out samples, and class statistics of the remaining samples.
-
-    Both have the coordinates of a subspace. ``shares`` are the weights of the held-out
-    samples in the mean over all folds. Samples of different ``groups`` are independent.
-    """
+class Fold(NamedTuple):
+    """Statistics and held-out samples of a fold, in coordinates of a subspace."""
 
     training: ClassStatistics
     held_out: np.ndarray
-    labels: np.ndarray
-    shares: np.ndarray
-    groups: np.ndarray
 
     def shrunk(self, shrinkage):
         """The statistics with this shrinkage, or without shrinkage for None."""
@@ -178,19 +171,21 @@ class Fold:
 
 @dataclass(frozen=True)
 class Folds:
-    """Folds of held-out samples, class sizes, and the within-class covariance.
+    """Folds of held-out samples.
 
-    ``counts`` are numbers of distinct samples, unless there is an estimator of the
-    class covariances. ``within`` is the within-class covariance of all samples.
+    ``labels`` are those of the held-out samples of all folds. ``shares`` are their
+    weights in the mean. Samples of different ``groups`` are independent. ``counts`` are
+    the sizes of the classes, as numbers of distinct samples unless there is an
+    estimator of the class covariances. ``within`` is the within-class covariance of all
+    samples.
     """
 
     folds: list
+    labels: np.ndarray
+    shares: np.ndarray
+    groups: np.ndarray
     counts: np.ndarray
     within: np.ndarray
-
-    def joined(self, name):
-        """An array of all held-out samples, from those of the folds."""
-        return np.concatenate([getattr(fold, name) for fold in self.folds])
 
 
 def folds_of_samples(
@@ -256,27 +251,20 @@ def folds_of_samples(
         basis = basis_of(remaining(np.arange(len(y))))
         statistics, points = statistics.project(basis.T), project(points, basis)
         common = orthonormal(np.eye(basis.shape[1]))
-    folds = []
+    folds, order, varies = [], [], False
     for number in np.unique(numbers[numbers >= 0]):
         out = np.flatnonzero(numbers == number)
         training = remaining(out)
         basis = basis_of(training)
-        folds.append(
-            Fold(
-                training.project(basis.T).__sklearn_array_api_convert__(to_numpy),
-                project(take(points, out), basis),
-                labels[out],
-                shares[out],
-                groups[out],
-            )
-        )
-    return Folds(folds, statistics.counts, within) if any(map(_varies, folds)) else None
-
-
-def _varies(fold):
-    """Whether the samples that are not held out vary within their classes."""
-    within, total = fold.training.pooled_covariances()
-    return np.trace(within) > len(within) * np.finfo(float).eps * np.trace(total)
+        training = training.project(basis.T).__sklearn_array_api_convert__(to_numpy)
+        own, of_all = training.pooled_covariances()
+        varies |= np.trace(own) > len(own) * np.finfo(float).eps * np.trace(of_all)
+        folds.append(Fold(training, project(take(points, out), basis)))
+        order.extend(out)
+    if not varies:
+        return None
+    of_samples = labels[order], shares[order], groups[order]
+    return Folds(folds, *of_samples, statistics.counts, within)
 
 
 def folds_of_summaries(parts, total, n_components, whiten):
@@ -320,13 +308,12 @@ def folds_of_summaries(parts, total, n_components, whiten):
         labels.append(np.searchsorted(total.classes, own.classes).repeat(sizes))
         weights.append((own.counts / sizes).repeat(sizes))
     shares = class_shares(*map(np.concatenate, (labels, weights)), power=_POWER)
-    numbers = np.repeat(np.arange(len(parts)), list(map(len, labels)))
-    folds = []
-    for k in range(len(parts)):
-        training = sum(parts[:k] + parts[k + 1 :]).project(basis.T)
-        rows = np.flatnonzero(numbers == k)
-        folds.append(Fold(training, features[k], labels[k], shares[rows], rows))
-    return Folds(folds, total.counts, within)
+    folds = [
+        Fold(sum(parts[:k] + parts[k + 1 :]).project(basis.T), held_out)
+        for k, held_out in enumerate(features)
+    ]
+    groups = np.arange(len(shares))
+    return Folds(folds, np.concatenate(labels), shares, groups, total.counts, within)
 
 
 def _size_and_variance(part, total):
@@ -393,13 +380,11 @@ class _Grid:
 
     def __init__(self, folds, objective_of, axes):
         self.folds, self.objective_of, self.axes = folds.folds, objective_of, axes
-        self.labels, self.shares, self.groups = map(
-            folds.joined, ("labels", "shares", "groups")
-        )
+        self.labels, self.shares, self.groups = folds.labels, folds.shares, folds.groups
         self.posteriors, self.filters, self.scores = {}, {}, {}
 
     def candidate(self, place):
-        return tuple(axis[k] for axis, k in zip(self.axes, place, strict=True))
+        return self.axes[0][place[0]], self.axes[1][place[1]]
 
     def mean(self, place):
         return self.shares @ self.scores[place]
@@ -437,9 +422,8 @@ class _Grid:
         """The best candidate of a path, which ends when a candidate is worse."""
         near, worse = best, False
         while not worse:
-            place = near[0] + step[0], near[1] + step[1]
-            sizes = map(len, self.axes)
-            if not all(0 <= k < n for k, n in zip(place, sizes, strict=True)):
+            place = i, j = near[0] + step[0], near[1] + step[1]
+            if not (0 <= i < len(self.axes[0]) and 0 <= j < len(self.axes[1])):
                 break
             self.score(place, near)
             best = max(best, place, key=self.mean)
@@ -452,12 +436,10 @@ class _Grid:
         """Score a candidate; its filters are optimized from those of a candidate."""
         if place not in self.posteriors:
             starts = self.filters.get(near, [None] * len(self.folds))
-            found = [
-                self.fit_fold(fold, *self.candidate(place), start)
-                for fold, start in zip(self.folds, starts, strict=True)
-            ]
-            self.posteriors[place] = np.concatenate([part for part, _ in found])
-            self.filters[place] = [filters for _, filters in found]
+            candidates = [self.candidate(place)] * len(self.folds)
+            found = map(self.fit_fold, self.folds, candidates, starts)
+            posteriors, self.filters[place] = zip(*found, strict=True)
+            self.posteriors[place] = np.concatenate(posteriors)
         if place not in self.scores:
             posteriors = self.posteriors[place]
             if self.calibrated and np.isfinite(posteriors).all():
@@ -469,11 +451,12 @@ class _Grid:
         message = message.format(self.mean(best), *self.candidate(best))
         current_progress().step("selection", message, name="candidate")
 
-    def fit_fold(self, fold, shrinkage, sigma2, start):
+    def fit_fold(self, fold, candidate, start):
         """Log posteriors of the classes for the held-out samples, and the filters.
 
         The log posteriors are -inf if the class covariances are singular.
         """
+        shrinkage, sigma2 = candidate
         statistics, iterations = fold.shrunk(shrinkage), _NEXT_ITERATIONS
         objective = self.objective_of(statistics, sigma2)
         if subsets := objective.growing_subsets(random_state=0):
@@ -489,7 +472,8 @@ class _Grid:
                 filters = search.ascend(problem, problem.nearest(start)).point
             return _log_posteriors(statistics, sigma2, filters, fold), filters
         except (StartError, np.linalg.LinAlgError):  # singular covariances
-            return np.full((len(fold.labels), len(statistics.classes)), -np.inf), start
+            shape = len(fold.held_out), len(statistics.classes)
+            return np.full(shape, -np.inf), start
 
     def ordered(self):
         """The candidates in descending order of sigma^2, then of the shrinkage."""
@@ -569,10 +553,9 @@ def regularizations(folds, shrinkage):
     smallest positive variance of a class, along any direction, with the smallest
     shrinkage: smaller values would change nothing.
     """
-    within, variances = folds.within, []
-    for fold in folds.folds:
-        covariances = fold.shrunk(shrinkage).covariances
-        variances.append(np.linalg.eigvalsh(covariances).ravel())
+    within = folds.within
+    covariances = [fold.shrunk(shrinkage).covariances for fold in folds.folds]
+    variances = list(map(np.ravel, map(np.linalg.eigvalsh, covariances)))
     largest = np.linalg.eigvalsh(within)[-1]
     variances = np.concatenate(variances)
     smallest = variances[variances > len(within) * np.finfo(float).eps * largest].min()

@@ -15,6 +15,7 @@ optimization methods for machine learning", Mathematical Programming 134, 2012).
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 
@@ -156,11 +157,8 @@ def problem_of_more(problem, filters):
     the span of the filters only, orthonormal filters are also optimized in the whole
     space and orthogonalized afterwards.
     """
-    n_fixed = filters.shape[1]
-    if n_fixed == 0:
-        return problem
-    problem = replace(problem, fixed=filters)
-    if problem.span_only or problem.constraint != "orthonormal":
+    problem, n_fixed = replace(problem, fixed=filters), filters.shape[1]
+    if n_fixed == 0 or problem.inner_constraint != "orthonormal" or problem.span_only:
         return problem
     np.asarray(problem.total)  # raises an error before memory is allocated
     complement = np.linalg.qr(filters, mode="complete")[0][:, n_fixed:]
@@ -227,7 +225,10 @@ def maximize(coarse, points, search):
         starts, the other starts are ignored.
     """
     problem, in_basis, tol = coarse.outer, coarse.basis.complete, search.tol
-    stages = [coarse.subset(terms) for terms in search.subsets_of(problem.objective)]
+    subsets = search.subsets
+    if subsets is None:
+        subsets = problem.objective.growing_subsets(search.random_state)
+    stages = list(map(coarse.subset, subsets or [None]))
 
     def tolerance(part, is_last):
         is_last = is_last and part.objective.complete
@@ -313,7 +314,7 @@ def _points(coarse, size, starts, rng):
     nearest = CONSTRAINTS[coarse.inner_constraint].nearest
     if starts.named:
         names = INITIALIZATIONS[starts.init][: starts.n_init]
-        points = [_named(name, coarse, size) for name in names]
+        points = list(map(partial(_named, coarse, size), names))
     else:
         points = [nearest(_given(starts.init, coarse, size))]
     while len(points) < starts.n_init:
@@ -323,7 +324,7 @@ def _points(coarse, size, starts, rng):
     return points
 
 
-def _named(name, coarse, size):
+def _named(coarse, size, name):
     """Linear discriminants, if ``name`` is "lda", and then principal axes.
 
     They are orthonormal and orthogonal to the earlier filters.

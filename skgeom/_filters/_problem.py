@@ -35,8 +35,8 @@ class Problem:
         then orthonormal during the optimization, in coordinates that whiten the data:
         filters of unit norm could become nearly equal, and the objective a rounding
         error.
-    fixed : ndarray of shape (N, p) or None
-        The fixed filters. If N > n, the new filters have zeros in the first N - n rows.
+    fixed : ndarray of shape (N, p)
+        The fixed filters, by default none. If N > n, the new filters have zeros in the first N - n rows.
     metric : ndarray of shape (n, n) or None
         If given, filters of unit norm are optimized up to rotations, with this metric.
     classes, counts : ClassMoments, ndarray of shape (n_classes,), or None
@@ -62,9 +62,13 @@ class Problem:
     basis: Basis | None = None
     terms: object = None
 
+    def __post_init__(self):
+        if self.fixed is None:
+            object.__setattr__(self, "fixed", np.empty((len(self.within), 0)))
+
     @property
     def n_fixed(self):
-        return 0 if self.fixed is None else self.fixed.shape[1]
+        return self.fixed.shape[1]
 
     @property
     def inner_constraint(self):
@@ -81,10 +85,7 @@ class Problem:
     @cached_property
     def spanned(self):
         """The part of the fixed filters in the space of the new filters."""
-        n = len(self.within)
-        if self.fixed is None:
-            return np.empty((n, 0))
-        inside = self.fixed[len(self.fixed) - n :]
+        inside = self.fixed[len(self.fixed) - len(self.within) :]
         return inside[:, inside.any(axis=0)]
 
     def manifold(self, n_filters):
@@ -123,7 +124,7 @@ class Problem:
             objective=self.objective.project(self.beside(columns)),
             within=inside(self.within),
             total=inside(self.total),
-            fixed=np.eye(n_fixed + columns.shape[1], n_fixed) if n_fixed else None,
+            fixed=np.eye(n_fixed + columns.shape[1], n_fixed),
             metric=None if self.metric is None else inside(self.metric),
             classes=None,
             outer=self,
@@ -145,12 +146,10 @@ class Problem:
 
     def beside(self, filters):
         """All filters of the objective: the fixed filters, then the new filters."""
-        if self.fixed is None:
+        if self.n_fixed == 0:
             return filters
-        n_more = len(self.fixed) - len(filters)
-        if n_more:
-            filters = np.vstack([np.zeros((n_more, filters.shape[1])), filters])
-        return np.hstack([self.fixed, filters])
+        zeros = np.zeros((len(self.fixed) - len(filters), filters.shape[1]))
+        return np.hstack([self.fixed, np.vstack([zeros, filters])])
 
     def all_filters(self, filters):
         """The fixed and the new filters of the outermost problem.
@@ -206,12 +205,6 @@ class Search:
     random_state: object = None
     subsets: list | None = None
     in_blocks: bool = False
-
-    def subsets_of(self, objective):
-        """Subsets of the terms for the first iterations; [None] for all terms."""
-        if self.subsets is None:
-            return objective.growing_subsets(self.random_state) or [None]
-        return self.subsets or [None]
 
     def labelled(self, label):
         """The same search, with a label of its stages after the present label."""

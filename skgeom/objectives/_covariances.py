@@ -263,11 +263,10 @@ class StructuredCovariances:
     def __array__(self, dtype=None, copy=None):
         raise ValueError(
             f"Structured covariances of shape {self.shape} cannot become an array. "
-            "Statistics with them cannot be added, decayed, shrunk, saved or used with "
-            "with_noise. SQFA and SecondMomentSQFA.fit_statistics accept them. With more "
-            "than 1,000 features, regularization must be positive, init must be a name, "
-            "and group_size must be None with "
-            "constraint='orthonormal'. "
+            "Statistics with them cannot be added, decayed, shrunk or saved, and noise "
+            "cannot be added. SQFA and SecondMomentSQFA.fit_statistics accept them. "
+            "With more than 1,000 features, regularization must be positive, init must "
+            "be a name, and group_size must be None with constraint='orthonormal'. "
             "In all other cases, use the statistics of features, "
             "statistics.project(filters)."
         )
