@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skgeom.objectives._covariances import StructuredCovariances
-from skgeom.utils.array_api import namespace, on_cpu, to_numpy
+from skgeom.objectives._covariances import StructuredMatrix
+from skgeom.utils.array_api import namespace, to_numpy
 from skgeom.utils.linalg import whitening_basis
 
 # Least number of principal axes of a coarse subspace, and number for each filter. With
@@ -118,7 +118,7 @@ def principal_axes(total, n_components, allow_coarse=True):
     """
     n_features = len(total)
     least = max(FEW_FEATURES, _AXES_PER_FILTER * n_components)
-    structured = isinstance(total, StructuredCovariances)
+    structured = isinstance(total, StructuredMatrix)
     if allow_coarse and (structured or n_features > 2 * least):
         variances, axes = _leading_axes(total.__matmul__, n_features, 2 * least + 10)
     else:
@@ -148,7 +148,8 @@ def with_class_directions(basis, classes, counts, n_components):
     overfit.
     """
     n_features, n_classes = len(basis.columns), len(counts)
-    variance = sum(on_cpu(matrix).trace() for matrix in classes.covariances) / n_classes
+    classes = classes.on_host()
+    variance = sum(matrix.trace() for matrix in classes.covariances) / n_classes
     noise = variance / (2 * counts.mean()) * min(n_features / counts.sum(), 1) ** 2
     # The eigenvalues of the covariances of fewer samples than features are random.
     kinds = (False, True) if counts.mean() > n_features else (False,)
@@ -172,7 +173,7 @@ def discriminant_directions(classes, sigma2, n_components, quadratic=True):
     distances. Otherwise, they are the linear discriminants, the leading eigenvectors of
     the sum of :math:`m_k m_k^\top`, which may be fewer than ``n_components``.
     """
-    means, covariances = classes.means, on_cpu(classes.covariances)
+    means, covariances = classes.means, classes.on_host().covariances
     within, n_features = covariances.mean(axis=0), means.shape[1]
     noise = max(sigma2, n_features * np.finfo(float).eps * within.trace()) or 1.0
     regularized = within + noise * np.eye(n_features)

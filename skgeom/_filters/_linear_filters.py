@@ -35,11 +35,12 @@ from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
+    in_host_memory,
     pooled_matrices,
     statistics_of_samples,
     translated,
 )
-from skgeom.objectives._covariances import StructuredCovariances
+from skgeom.objectives._covariances import covariances_of
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
 from skgeom.utils._dask import is_dask
@@ -174,8 +175,11 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                 f"X must have {self._n_features_out} columns, one for each filter, "
                 f"got shape {Z.shape}."
             )
-        inverse = np.linalg.pinv(to_numpy(self.components_).astype(np.float64))
-        return Z @ like(inverse.T, Z, Z.dtype)
+        return Z @ like(np.linalg.pinv(self._filters()).T, Z, Z.dtype)
+
+    def _filters(self):
+        """The filters in rows, as a NumPy array in double precision."""
+        return to_numpy(self.components_).astype(np.float64)
 
     def class_distances(self, *, regularized=True):
         """Compute the distances between the classes, from the filter outputs.
@@ -230,7 +234,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             If the filters are linearly dependent.
         """
         check_is_fitted(self)
-        filters = to_numpy(self.components_).astype(np.float64)
+        filters = self._filters()
         left, sizes, right = np.linalg.svd(filters, full_matrices=False)
         if sizes[-1] <= DEPENDENT * sizes[0]:
             raise ValueError(
@@ -321,8 +325,8 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         selected = None
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight, groups)
-            points = take(samples, rows)
-            selected = SelectionSamples(take(X, rows), y[rows], weights, groups, points)
+            given, points = (on_cpu(take(x, rows)) for x in (X, samples))
+            selected = SelectionSamples(given, y[rows], weights, groups, points)
         current_progress().start(X, y)
         return TrainingData(statistics, basis, X, y, samples, origin, selected)
 
@@ -363,7 +367,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if data.for_selection is None:
             return None
         return folds_of_samples(
-            data.statistics,
+            in_host_memory(data.statistics),
             data.for_selection,
             self._distance_objective,
             self._n_filters,
@@ -404,7 +408,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk(intensities) if shrinks else statistics
-            pooled = map(on_cpu, pooled_matrices(estimated))
+            pooled = pooled_matrices(estimated)
             sigma2 = sampling_noise(*pooled, statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
@@ -419,7 +423,8 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         sigma2 = selection.regularization
         span_only = objective.affine_invariant and is_negligible(sigma2, within)
         if span_only:
-            check_regular(statistics, classes.covariances, total, self._n_filters)
+            covariances = classes.on_host().covariances
+            check_regular(statistics, covariances, total, self._n_filters)
         return Problem(
             objective,
             within,
@@ -436,7 +441,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Warn of classes that are not separated, and of features in other units."""
         warn_if_not_separated(selection)
         if self.regularization == "auto":
-            total = on_cpu(pooled_matrices(data.statistics)[1])
+            total = pooled_matrices(data.statistics)[1]
             warn_if_unscaled_filters(total, data.basis, self)
 
     def _starts(self, data):
@@ -566,12 +571,11 @@ def check_regular(statistics, covariances, total, n_components):
             f"The data vary in {rank} directions only, so n_components={n_components} "
             "filters need regularization > 0."
         )
-    is_structured = isinstance(covariances, StructuredCovariances)
+    covariances = covariances_of(covariances)
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = covariances[k] if is_structured else on_cpu(covariances[k, ...])
-        variances = np.linalg.eigvalsh(basis.T @ (covariance @ basis))
+        variances = np.linalg.eigvalsh(basis.T @ (covariances[k] @ basis))
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)
         if class_rank < rank:

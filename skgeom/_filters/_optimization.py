@@ -30,7 +30,7 @@ from skgeom._filters._basis import (
     whitening,
     with_class_directions,
 )
-from skgeom.objectives._covariances import StructuredCovariances
+from skgeom.objectives._covariances import StructuredMatrix
 from skgeom.optim._manifolds import CONSTRAINTS, Stiefel
 from skgeom.optim._minimize import StartError
 from skgeom.utils.threads import one_blas_thread
@@ -181,7 +181,7 @@ def _subspace(problem, size, allow_coarse):
     n_filters = problem.spanned.shape[1] + size
     basis = principal_axes(problem.total, n_filters, allow_coarse)
     classes = problem.classes
-    structured = isinstance(problem.total, StructuredCovariances)
+    structured = isinstance(problem.total, StructuredMatrix)
     if classes is None or basis.complete or structured:
         return basis
     return with_class_directions(basis, classes, problem.counts, size)

@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from skgeom._filters._basis import Basis
-from skgeom.objectives._covariances import StructuredCovariances
-from skgeom.objectives._pairwise import ClassMoments, Objective
+from skgeom.objectives._class_moments import ClassMoments
+from skgeom.objectives._covariances import identity_like, plus_identity
+from skgeom.objectives._objective import Objective
 from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, filter_manifold, rotated_to_unit_norm
 from skgeom.optim._minimize import minimize
@@ -24,7 +25,7 @@ class Problem:
     ----------
     objective : Objective
         The objective of all filters, of shape (N, p + m).
-    within, total : ndarray of shape (n, n), or StructuredCovariances
+    within, total : ndarray of shape (n, n), or StructuredMatrix
         Covariances of the data in the space of the new filters.
     sigma2 : float
         The variance that is added to the variance of each filter's output.
@@ -36,7 +37,8 @@ class Problem:
         filters of unit norm could become nearly equal, and the objective a rounding
         error.
     fixed : ndarray of shape (N, p)
-        The fixed filters, by default none. If N > n, the new filters have zeros in the first N - n rows.
+        The fixed filters, by default none. If N > n, the new filters have zeros in the
+        first N - n rows.
     metric : ndarray of shape (n, n) or None
         If given, filters of unit norm are optimized up to rotations, with this metric.
     classes, counts : ClassMoments, ndarray of shape (n_classes,), or None
@@ -103,14 +105,9 @@ class Problem:
         if self.inner_constraint != "unit-norm" or not objective.rotation_invariant:
             return self
         noise = max(self.sigma2, 1e-10 * self.total.trace())
-        if isinstance(within, StructuredCovariances):
-            identity = StructuredCovariances(np.ones((1, len(within))))[0]
-            shifted = within.plus_identity(noise)
-        else:
-            identity = np.eye(len(within))
-            shifted = within + noise * identity
-        metric = shifted if objective.affine_invariant else identity
-        return replace(self, metric=metric)
+        if objective.affine_invariant:
+            return replace(self, metric=plus_identity(within, noise))
+        return replace(self, metric=identity_like(within))
 
     def restrict(self, basis):
         """The same problem for new filters in a subspace, in its coordinates."""

@@ -15,12 +15,13 @@ from skgeom._filters._optimization import (
     optimize_filters,
 )
 from skgeom._filters.sqfa import SQFA
+from skgeom._statistics import pooled_matrices
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.objectives._objective import Objective
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation
 from skgeom.utils._dask import row_blocks
 from skgeom.utils._sklearn import StrOptions
-from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import check_priors, class_factors
@@ -267,18 +268,14 @@ class AMAGauss(BaseFilters):
         model = statistics, selection.regularization, np.log(priors), factors
         if data.X is None:
             return BlockInformation([block[:2] for block in row_blocks(X, y)], *model)
-        samples, labels = data.samples, np.searchsorted(statistics.classes, data.y)
-        if not factors.all():
-            # Each subset of the samples must have a positive total weight.
-            counted = factors[labels] > 0
-            samples, labels = take(samples, counted), labels[counted]
-        return _information(samples, labels, *model)
+        labels = np.searchsorted(statistics.classes, data.y)
+        return _information(data.samples, labels, *model)
 
     def _learn(self, objective, data, selection):
         """The filters, from those of SQFA with the Hellinger distance by default."""
         statistics, starts = data.statistics, self._starts(data)
         distance = self._distance_objective(statistics, selection.regularization)
-        within, total = map(to_numpy, statistics.pooled_covariances())
+        within, total = pooled_matrices(statistics)
         moments = within, total, selection, statistics
         problem = self._problem(objective, *moments, distance)
         self._warn_of_data(data, selection)
@@ -310,7 +307,7 @@ class AMAGauss(BaseFilters):
 
     @staticmethod
     def _distance_objective(statistics, sigma2):
-        means, covariances = to_numpy(statistics.means), statistics.covariances
+        means, covariances = statistics.means, statistics.covariances
         distance = DISTANCES["hellinger"]
         return MeanPairwiseDistance(means, covariances, sigma2, distance)
 
@@ -320,7 +317,7 @@ class AMAGauss(BaseFilters):
 
 def _information(X, labels, statistics, sigma2, log_priors, factors):
     """The mean information of samples, as a function of filters."""
-    means, covariances = to_numpy(statistics.means), statistics.covariances
+    means, covariances = statistics.means, statistics.covariances
     weights = factors[labels]
     return MeanInformation(X, labels, means, covariances, sigma2, log_priors, weights)
 

@@ -12,6 +12,8 @@ from skgeom._filters._optimization import INITIALIZATIONS, independent_direction
 from skgeom._statistics import (
     ClassStatistics,
     checked_statistics,
+    in_host_memory,
+    means_on_host,
     pooled_matrices,
     without_axes,
 )
@@ -23,7 +25,6 @@ from skgeom.objectives._class_distances import (
 from skgeom.objectives._covariances import StructuredCovariances, plus_outer_products
 from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.utils._sklearn import StrOptions
-from skgeom.utils.array_api import on_cpu, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.methods import fit_method, statistics_method, update_method
 from skgeom.utils.progress import current_progress
@@ -387,7 +388,7 @@ class SQFA(BaseFilters):
         X = X.toarray() if issparse(X) else X
         streamed = before + ClassStatistics.from_data(X, y, sample_weight=weights)
         self._set_sizes(streamed.classes)
-        last = None if first else to_numpy(self.components_).astype(np.float64).T
+        last = None if first else self._filters().T
         current_progress().start()
         data = TrainingData(streamed)
         selection = self._select(streamed)
@@ -460,7 +461,9 @@ class SQFA(BaseFilters):
             data = TrainingData(without_axes(all_folds), orthonormal(axes.T))
         if is_list and "auto" in (self.covariance_estimator, self.regularization):
             whiten = self.regularization == 0
-            folds = folds_of_summaries(parts, data.statistics, self._n_filters, whiten)
+            parts = list(map(in_host_memory, parts))
+            whole = in_host_memory(data.statistics)
+            folds = folds_of_summaries(parts, whole, self._n_filters, whiten)
         selection = self._select(data.statistics, folds, may_shrink=is_list)
         data = data.shrunk(selection.intensities)
         objective = self._distance_objective(data.statistics, selection.regularization)
@@ -483,6 +486,7 @@ class SQFA(BaseFilters):
             covariances = objective.classes.covariances
             structured = isinstance(covariances, StructuredCovariances)
             if selection.shrinkage is None and not structured:
+                covariances = objective.classes.on_host().covariances
                 _warn_of_few_samples(data.statistics, covariances)
             self._warn_of_data(data, selection)
         starts = self._starts(data)
@@ -525,7 +529,7 @@ class SQFA(BaseFilters):
                 "ClassStatistics(classes, counts, means, covariances)."
             )
         else:
-            covariances, means = statistics.covariances, to_numpy(statistics.means)
+            covariances, means = statistics.covariances, means_on_host(statistics)
             if distance.translation_invariant:
                 # A large offset that all classes share would reduce the precision.
                 means = means - means.mean(axis=0)
@@ -687,10 +691,10 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(on_cpu, pooled_matrices(statistics))
+    within, total = pooled_matrices(statistics)
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
-        mean = weights @ to_numpy(statistics.means)
+        mean = weights @ means_on_host(statistics)
         total = plus_outer_products(total, mean[None], np.ones(1))
     return within, total
 
@@ -720,7 +724,7 @@ def _warn_of_few_samples(statistics, covariances):
     """
     counts, size = statistics.counts, covariances.shape[1]
     k = counts.argmin()
-    covariance = on_cpu(covariances[k, ...])
+    covariance = covariances[k]
     if counts[k] > size or (counts.max() <= size and np.any(covariance)):
         return
     rank = np.linalg.matrix_rank(covariance, hermitian=True)

@@ -8,7 +8,8 @@ from skgeom._filters._basis import orthonormal
 from skgeom._filters._optimization import maximize
 from skgeom._filters._problem import Problem, Search
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.objectives._objective import Objective
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
 
