@@ -207,8 +207,8 @@ class _BlocksPlusRows:
             f"Structured covariances of shape {self.shape} cannot become an array. "
             "SQFA and SecondMomentSQFA.fit_statistics accept them. For more than 1,000 "
             "features, regularization must be positive, init must be a name, and "
-            "group_size must be None with constraint='orthonormal'. In other cases, use "
-            "the statistics of features, statistics.project(filters)."
+            "group_size must be None with constraint='orthonormal'. Otherwise, use the "
+            "statistics of features, statistics.project(filters)."
         )
 
     def plus(self, rows, weights):
