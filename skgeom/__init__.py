@@ -26,6 +26,7 @@ from skgeom._selection import Selection
 from skgeom._statistics import ClassStatistics
 from skgeom._transfer.recentering import Recentering
 from skgeom._transfer.transfer_discriminant import TransferDiscriminantAnalysis
+from skgeom._version import __version__ as __version__
 from skgeom.utils.warn import warn_of_scikit_geometry
 
 __all__ = [
@@ -57,7 +58,6 @@ __all__ = [
     "make_domain_scorer",
     "spatial_filters",
 ]
-__version__ = "0.1.0"
 
 _SUBMODULES = ["baselines", "datasets", "geometry", "objectives", "optim", "plotting"]
 

@@ -27,7 +27,7 @@ from skgeom._selection import label_noise
 from skgeom._statistics import (
     ClassStatistics,
     UndefinedCovarianceError,
-    check_means,
+    check_covariances,
     checked_statistics,
     in_host_memory,
     statistics_of_samples,
@@ -330,7 +330,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             regular.
         """
         statistics = checked_statistics(statistics)
-        check_means(statistics, "GaussianClassifier")
+        check_covariances(statistics, "GaussianClassifier")
         # A new object, because the caller may update the given object.
         statistics = without_axes(statistics)
         vars(self).pop("feature_names_in_", None)

@@ -41,7 +41,7 @@ _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 
 def moments_of_samples(X, y, sample_weight=None, covariance_estimator=None):
     """The sorted labels, and the moments of their samples, which are validated."""
-    if is_by_numpy(X) or not has_float64(X):
+    if namespace(X) is not np and (is_by_numpy(X) or not has_float64(X)):
         classes, moments = moments_of_samples(
             to_numpy(X), y, sample_weight, covariance_estimator
         )

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_softmax, softmax
 
+from skgeom.utils.html import html_table
 from skgeom.utils.warn import warn_user
 
 # Ratio of the temperatures at which candidates are compared. With the square root of 2,
@@ -71,6 +72,16 @@ class Selection:
     def selected(self):
         """The selected value of each parameter, as a dict."""
         return {name: values[self.index] for name, values in self.candidates.items()}
+
+    def _repr_html_(self):
+        """The ten best candidates and the selected one, in the order of preference."""
+        best = np.argsort(-self.scores, kind="stable")[:10]  # NaN is last
+        shown = sorted({*best[np.isfinite(self.scores[best])].tolist(), self.index})
+        columns = [*self.candidates.values(), self.scores, self.standard_errors]
+        rows = [[column[k] for column in columns] for k in shown]
+        title = f"Selection from {len(self.scores)} candidates"
+        header = [*self.candidates, "score", "standard error"]
+        return html_table(title, header, rows, shown.index(self.index))
 
 
 def choose(candidates, scores, weights, groups=None, alternatives=None):

@@ -31,12 +31,13 @@ from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
+    in_host_memory,
     pooled_matrices,
     statistics_of_samples,
     translated,
     with_noise,
 )
-from skgeom.objectives._covariances import StructuredCovariances
+from skgeom.objectives._covariances import covariances_of
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
 from skgeom.utils._dask import is_dask
@@ -155,8 +156,11 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                 f"X must have {self._n_features_out} columns, one for each filter, "
                 f"got shape {Z.shape}."
             )
-        inverse = np.linalg.pinv(to_numpy(self.components_).astype(np.float64))
-        return Z @ like(inverse.T, Z, Z.dtype)
+        return Z @ like(np.linalg.pinv(self._filters()).T, Z, Z.dtype)
+
+    def _filters(self):
+        """The filters in rows, as a NumPy array in double precision."""
+        return to_numpy(self.components_).astype(np.float64)
 
     def class_distances(self, *, regularized=True):
         """Compute the distances between the classes, from the filter outputs.
@@ -211,7 +215,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             If the filters are linearly dependent.
         """
         check_is_fitted(self)
-        filters = to_numpy(self.components_).astype(np.float64)
+        filters = self._filters()
         left, sizes, right = np.linalg.svd(filters, full_matrices=False)
         if sizes[-1] <= DEPENDENT * sizes[0]:
             raise ValueError(
@@ -292,8 +296,8 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         samples = None
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight, groups)
-            points = take(space.samples, rows)
-            samples = SelectionSamples(take(X, rows), y[rows], weights, groups, points)
+            given, points = (on_cpu(take(x, rows)) for x in (X, space.samples))
+            samples = SelectionSamples(given, y[rows], weights, groups, points)
         return TrainingData(statistics, space, y, samples)
 
     def _set_sizes(self, classes, argument="y"):
@@ -373,7 +377,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if data.for_selection is None:
             return [], None, []
         return folds_of_samples(
-            data.statistics,
+            in_host_memory(data.statistics),
             data.for_selection,
             self._distance_objective,
             self._n_filters,
@@ -414,7 +418,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk(intensities) if shrinks else statistics
-            pooled = map(on_cpu, pooled_matrices(estimated))
+            pooled = pooled_matrices(estimated)
             sigma2 = sampling_noise(*pooled, statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
@@ -578,12 +582,11 @@ def check_regular(statistics, covariances, total, n_components):
             f"The data vary in {rank} directions only, so n_components={n_components} "
             "filters need regularization > 0."
         )
-    is_structured = isinstance(covariances, StructuredCovariances)
+    covariances = covariances_of(covariances)
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = covariances[k] if is_structured else on_cpu(covariances[k, ...])
-        variances = np.linalg.eigvalsh(basis.T @ (covariance @ basis))
+        variances = np.linalg.eigvalsh(basis.T @ (covariances[k] @ basis))
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)
         if class_rank < rank:

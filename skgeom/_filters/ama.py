@@ -15,12 +15,13 @@ from skgeom._filters._optimization import (
     prefixed,
 )
 from skgeom._filters.sqfa import SQFA
+from skgeom._statistics import in_host_memory, pooled_matrices
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.objectives._objective import Objective
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._sklearn import Interval, StrOptions
-from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.methods import fit_method
 from skgeom.utils.progress import current_progress
@@ -278,18 +279,19 @@ class AMAGauss(BaseFilters):
             blocks = [block[:2] for block in row_blocks(X, y)]
             objective = BlockInformation(blocks, *model)
         else:
-            samples, labels = space.samples, np.searchsorted(statistics.classes, data.y)
-            if not factors.all():
-                # Each subset of the samples must have a positive total weight.
-                counted = factors[labels] > 0
-                samples, labels = take(samples, counted), labels[counted]
-            objective = _information(samples, labels, *model)
-        within, total = map(to_numpy, statistics.pooled_covariances())
+            labels = np.searchsorted(statistics.classes, data.y)
+            objective = _information(space.samples, labels, *model)
+        within, total = pooled_matrices(statistics)
         if self._sigma2 == "auto":
             warn_if_unscaled_filters(total, space, self)
         span_only = is_negligible(sigma2, within)
         if span_only:
-            check_regular(statistics, statistics.covariances, total, self._n_filters)
+            check_regular(
+                statistics,
+                in_host_memory(statistics).covariances,
+                total,
+                self._n_filters,
+            )
         optimization = self._optimization(
             selection,
             span_only,
@@ -340,7 +342,7 @@ class AMAGauss(BaseFilters):
 
     @staticmethod
     def _distance_objective(statistics, sigma2):
-        means, covariances = to_numpy(statistics.means), statistics.covariances
+        means, covariances = statistics.means, statistics.covariances
         distance = DISTANCES["hellinger"]
         return MeanPairwiseDistance(means, covariances, sigma2, distance)
 
@@ -350,7 +352,7 @@ class AMAGauss(BaseFilters):
 
 def _information(X, labels, statistics, sigma2, log_priors, factors):
     """The mean information of samples, as a function of filters."""
-    means, covariances = to_numpy(statistics.means), statistics.covariances
+    means, covariances = statistics.means, statistics.covariances
     weights = factors[labels]
     return MeanInformation(X, labels, means, covariances, sigma2, log_priors, weights)
 

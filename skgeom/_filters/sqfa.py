@@ -17,6 +17,8 @@ from skgeom._filters._optimization import (
 from skgeom._statistics import (
     ClassStatistics,
     checked_statistics,
+    in_host_memory,
+    means_on_host,
     pooled_matrices,
     without_axes,
 )
@@ -28,7 +30,6 @@ from skgeom.objectives._class_distances import (
 from skgeom.objectives._covariances import StructuredCovariances, plus_outer_products
 from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.utils._sklearn import StrOptions
-from skgeom.utils.array_api import on_cpu, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.linalg import AxesSpace, FeatureSpace
 from skgeom.utils.methods import fit_method, statistics_method, update_method
@@ -405,7 +406,7 @@ class SQFA(BaseFilters):
         X = X.toarray() if issparse(X) else X
         streamed = before + ClassStatistics.from_data(X, y, sample_weight=weights)
         self._set_sizes(streamed.classes)
-        last = None if first else to_numpy(self.components_).astype(np.float64).T
+        last = None if first else self._filters().T
         selection = self._select(streamed)
         space = FeatureSpace()
         statistics = self._shrunk_with_noise(streamed, selection, space)
@@ -476,8 +477,8 @@ class SQFA(BaseFilters):
         folds = [], None, []
         if is_list and "auto" in (self.covariance_estimator, self._sigma2):
             folds = folds_of_summaries(
-                parts,
-                all_folds,
+                list(map(in_host_memory, parts)),
+                in_host_memory(all_folds),
                 self._n_filters,
                 whiten=self._sigma2 == 0,
                 noise=self._noise(space),
@@ -496,7 +497,9 @@ class SQFA(BaseFilters):
         within, total = _pooled(statistics, self._second_moments)
         span_only = objective.affine_invariant and is_negligible(sigma2, within)
         if span_only:
-            check_regular(statistics, classes.covariances, total, self._n_filters)
+            check_regular(
+                statistics, classes.on_host().covariances, total, self._n_filters
+            )
         optimization = self._optimization(
             selection, span_only, space, objective, statistics.counts
         )
@@ -513,12 +516,10 @@ class SQFA(BaseFilters):
         else:
             structured = isinstance(classes.covariances, StructuredCovariances)
             if selection.shrinkage is None and not structured:
-                _warn_of_few_samples(statistics, classes.covariances)
+                _warn_of_few_samples(statistics, classes.on_host().covariances)
             warn_if_not_separated(selection)
             if self._sigma2 == "auto":
-                warn_if_unscaled_filters(
-                    on_cpu(pooled_matrices(statistics)[1]), space, self
-                )
+                warn_if_unscaled_filters(pooled_matrices(statistics)[1], space, self)
         report = self._reporter(space)
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization
@@ -557,7 +558,7 @@ class SQFA(BaseFilters):
                 "ClassStatistics(classes, counts, means, covariances)."
             )
         else:
-            covariances, means = statistics.covariances, to_numpy(statistics.means)
+            covariances, means = statistics.covariances, means_on_host(statistics)
             if distance.translation_invariant:
                 # A large offset that all classes share would reduce the precision.
                 means = means - means.mean(axis=0)
@@ -727,10 +728,10 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(on_cpu, pooled_matrices(statistics))
+    within, total = pooled_matrices(statistics)
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
-        mean = weights @ to_numpy(statistics.means)
+        mean = weights @ means_on_host(statistics)
         total = plus_outer_products(total, mean[None], np.ones(1))
     return within, total
 
@@ -760,7 +761,7 @@ def _warn_of_few_samples(statistics, covariances):
     """
     counts, size = statistics.counts, covariances.shape[1]
     k = counts.argmin()
-    covariance = on_cpu(covariances[k, ...])
+    covariance = covariances[k]
     if counts[k] > size or (counts.max() <= size and np.any(covariance)):
         return
     rank = np.linalg.matrix_rank(covariance, hermitian=True)

@@ -19,7 +19,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from skgeom._held_out import row_keys
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
-from skgeom.utils.array_api import block, take, to_numpy
+from skgeom.utils.array_api import block, on_cpu, take, to_numpy
 from skgeom.utils.memory import ROWS_PER_BLOCK
 from skgeom.utils.validation import check_array, check_sample_weight, checked_labels
 
@@ -39,6 +39,7 @@ class RowSummary:
     @classmethod
     def of(cls, X, weights):
         """Summary of dense or sparse samples in memory, with weights."""
+        X = on_cpu(X)
         weight, n_samples = weights.sum(), X.shape[0]
         positions, squares = np.empty((2, n_samples))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -96,6 +97,11 @@ def gamma_scale(summary):
     return float(1 / variance) if variance > rounding else 1.0
 
 
+def some_rows(X, rows, precomputed):
+    """The samples in some rows of X; of a kernel matrix, also these columns."""
+    return block(X, rows, rows) if precomputed else take(X, rows)
+
+
 @dataclass
 class TrainingData:
     """Distinct training samples, with classes, groups and weights."""
@@ -114,7 +120,7 @@ class TrainingData:
 
     def part(self, rows, precomputed=False):
         """A subset of the samples, with the same class weights."""
-        X = block(self.X, rows, rows) if precomputed else take(self.X, rows)
+        X = some_rows(self.X, rows, precomputed)
         codes, weights = self.codes[rows], self.weights[rows]
         weights = weights * (self.class_weights / np.bincount(codes, weights))[codes]
         return replace(

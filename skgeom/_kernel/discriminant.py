@@ -31,18 +31,11 @@ from skgeom._kernel._training_data import (
     RowSummary,
     TrainingData,
     gamma_scale,
+    some_rows,
 )
 from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
 from skgeom.utils._sklearn import Interval, StrOptions, positive
-from skgeom.utils.array_api import (
-    block,
-    float_dtype,
-    move_attributes,
-    namespace,
-    on_cpu,
-    take,
-)
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
@@ -417,7 +410,8 @@ class KernelDiscriminantAnalysis(
             sample causes more than 99 % of the variance of the features, or if
             ``gamma`` is not selected and the kernel matrix is nearly diagonal.
         """
-        X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
+        X, y, sample_weight, summary = self._validate(X, y, sample_weight)
+        self.classes_, codes = self._encoded(y, sample_weight)
         kernel = make_kernel(self, X, summary.center)
         data = self._training_data(X, codes, sample_weight, groups, summary)
         # For small matrices, the synchronization of BLAS threads would take longer than
@@ -433,7 +427,6 @@ class KernelDiscriminantAnalysis(
                 found = self._solve(system, 0)
                 calibration = self.calibration or Calibration()
         self._store(kernel, data, system, found, calibration)
-        move_attributes(self, X)
         texts = []
         for name in ("gamma", "regularization", "solver", "n_landmarks", "temperature"):
             value = getattr(self, f"{name}_")
@@ -443,40 +436,38 @@ class KernelDiscriminantAnalysis(
         return self
 
     def _validate(self, X, y, sample_weight):
-        """Validated X, encoded labels, weights and row summary; sets ``classes_``."""
+        """Validated X, labels, weights and row summary."""
         if is_dask(X):
             if self.kernel == "precomputed" or self.solver in ("eigen", "cholesky"):
                 remedy = "Use solver='nystroem' with samples, not a precomputed kernel"
                 check_not_dask(self, X, remedy)
             empty = validate_data(self, empty_block(X), ensure_min_samples=0)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
-            return X, self._encode(X.y, X.sample_weight), X.sample_weight, X.summary
+            return X, X.y, X.sample_weight, X.summary
         X = validate_data(self, X, accept_sparse=accepts_sparse(self.kernel))
         y = checked_labels(y, X)
         weights = check_sample_weight(sample_weight, y)
-        codes = self._encode(y, weights)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
-        return X, codes, weights, RowSummary.of(on_cpu(X), weights / weights.max())
+        return X, y, weights, RowSummary.of(X, weights / weights.max())
 
-    def _encode(self, y, sample_weight):
-        """Encode valid labels as integers, and set ``classes_``.
+    def _encoded(self, y, sample_weight):
+        """The classes, and valid labels encoded as integers.
 
         The code of a sample of weight zero, which may be of no class, is not used.
         """
         # Relative weights, as in training, in which tiny weights underflow.
         relative = sample_weight / (sample_weight.max() or 1.0)
-        self.classes_ = weighted_classes(y, relative)
-        codes = np.searchsorted(self.classes_, y)
-        n_classes = len(self.classes_)
-        check_two_classes(self.classes_, type(self).__name__)
+        classes = weighted_classes(y, relative)
+        check_two_classes(classes, type(self).__name__)
+        n_classes = len(classes)
         if self.n_components is not None and self.n_components > n_classes - 1:
             raise ValueError(
                 f"n_components={self.n_components} exceeds n_classes - 1 = "
                 f"{n_classes - 1}, the number of discriminants of {n_classes} classes. "
                 f"Use at most {n_classes - 1}."
             )
-        return codes
+        return classes, np.searchsorted(classes, y)
 
     def _training_data(self, X, codes, sample_weight, groups, summary):
         """Distinct samples of positive weight; sets ``solver_``.
@@ -504,8 +495,7 @@ class KernelDiscriminantAnalysis(
             X = X.select(rows)
             X.cache(np.union1d(selection, np.arange(len(rows))[-len(held_out) :]))
         else:
-            pairs = self.kernel == "precomputed"
-            X = block(X, rows, rows) if pairs else take(X, rows)
+            X = some_rows(X, rows, self.kernel == "precomputed")
         return TrainingData(
             X,
             codes[order],
@@ -576,9 +566,7 @@ class KernelDiscriminantAnalysis(
             exponent = 1.5 if self.penalty == "identity" else 1
             values = ratio * _REGULARIZATIONS**exponent
             if self.solver_ == "nystroem":
-                # Kernels are computed in double precision if the device supports it.
-                dtype = data.X.dtype if kernel.precomputed else float_dtype(data.X)
-                values = np.maximum(values, float(namespace(data.X).finfo(dtype).eps))
+                values = np.maximum(values, kernel.precision(data.X))
         return gammas, values, ratio
 
     def _select(self, kernel, data, summary):

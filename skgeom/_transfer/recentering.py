@@ -119,8 +119,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         y : array-like of shape (n_samples,), default=None
             Class labels of the matrices, which do not change the means: only the
             warnings and the error about ``y`` below depend on them.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
 
         Returns
         -------
@@ -168,8 +168,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             SPD matrices in temporal order; not modified.
         y : None
             Not used.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
 
         Returns
         -------
@@ -234,8 +234,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             SPD matrices; not modified.
         y : array-like of shape (n_samples,), default=None
             Class labels of the matrices, as in :meth:`fit`.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix. For a new domain, such as a new session, pass a
             new label: its matrices, at least two, are then re-centered with their mean.
             None, the default, is allowed if :meth:`fit` or :meth:`partial_fit` was
@@ -340,6 +340,8 @@ def domains_of(domain, n_samples):
     """Pairs of a domain label and the indices of its samples; the label may be None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
+    if np.ndim(domain) == 0:
+        domain = np.repeat(np.asarray(domain), n_samples)
     domain = sample_labels(domain, "domain", n_samples)
     if domain.dtype.kind == "M":
         domain = domain.astype("M8[us]")  # tolist() converts nanoseconds to integers

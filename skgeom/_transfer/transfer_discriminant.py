@@ -228,8 +228,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             SPD matrices; not modified.
         y : array-like of shape (n_samples,)
             Class labels of the matrices.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
 
         Returns
         -------
@@ -309,7 +309,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices of one subject; not modified.
-        domain : array-like of shape (n_samples,), default=None
+        domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, such as its session or run. The domains are
             re-centered separately. None for a single domain. After ``adapt``,
             predictions re-center matrices with the means of these domains, and the
@@ -346,10 +346,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices in temporal order; not modified.
-        domain : array-like of shape (n_samples,), default=None
-            Domain label of each matrix; None for a single domain. Use a new label for a
-            new subject: the label of a training domain continues from the mean of that
-            domain.
+        domain : array-like of shape (n_samples,) or scalar, default=None
+            Domain label of each matrix, or of all matrices. None for a single domain.
+            Use a new label for a new subject: the label of a training domain continues
+            from the mean of that domain.
 
         Returns
         -------

@@ -38,7 +38,8 @@ class LinearProjection(
             The products ``X @ components_.T``, without centering. They have the dtype
             float32 if X has the dtype float32, and float64 otherwise.
         """
-        X = validate_data(self, X, reset=False, accept_sparse=self._accepts_sparse)
+        options = {"accept_sparse": self._accepts_sparse, "any_library": True}
+        X = validate_data(self, X, reset=False, **options)
         return X @ like(self.components_, X, X.dtype).T
 
     @property

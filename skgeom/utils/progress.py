@@ -6,7 +6,9 @@ from functools import partial
 from threading import RLock
 from time import monotonic
 
-# The progress of the fit in this thread. Code that starts threads must pass it to them.
+# The progress of the fit in this thread. Most steps are reported deep inside
+# optimizations and selections, whose functions would otherwise all need one more
+# parameter. Code that starts threads must pass it to them.
 _CURRENT = ContextVar("_CURRENT", default=None)
 
 # Minimum time in seconds between printed lines about steps with verbose=1.

@@ -165,17 +165,19 @@ def _of_positive_weight(X, y, sample_weight, groups=None, some=True):
     return Samples(take(X, rows), y[rows], weights[rows], groups, rows)
 
 
-def validate_data(estimator, X, /, **options):
+def validate_data(estimator, X, /, *, any_library=False, **options):
     """scikit-learn's ``validate_data``, with errors that name X.
 
     X is converted to floating-point numbers, unless there is an option ``dtype``. The
-    estimator must support its array library. Accepted sparse samples become a
-    ``csr_array`` in canonical form: the column indices of a row are sorted and
-    distinct. Functions of SciPy that require this form would otherwise modify X, and
-    fail for read-only X, and sums of squares of the stored entries would be wrong.
+    estimator must support its array library, unless ``any_library``.
+
+    Accepted sparse samples become a ``csr_array`` in canonical form: the column indices
+    of a row are sorted and distinct. Functions of SciPy that require this form would
+    otherwise modify X, and fail for read-only X, and sums of squares of the stored
+    entries would be wrong.
     """
     check_not_masked(X, "X")
-    if is_dispatched(X):
+    if not any_library and is_dispatched(X):
         check_library(X, estimator)
     with naming("X"):
         if issparse(X) and options.get("accept_sparse"):

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from comparisons import needs
+from comparisons import needs, trials_of
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.base import logm as logm_of_pyriemann
 from pyriemann.geometry.tangentspace import upper
@@ -16,7 +16,7 @@ from sklearn.metrics import cohen_kappa_score, log_loss
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
 from skgeom._transfer._adaptation import Source, adapted_to
-from skgeom.datasets import fetch_bci_iv_2a, make_spd_classes
+from skgeom.datasets import make_spd_classes
 from skgeom.geometry import expm, logm
 
 
@@ -251,11 +251,11 @@ def test_adaptation_to_a_new_subject_is_never_much_worse(subject):
     Without the test of the adaptation, subject 2 loses .05, and with unequal classes
     subjects 1 and 3 lose .09.
     """
-    others = [fetch_bci_iv_2a(s, return_X_y=True) for s in (1, 2, 3, 4) if s != subject]
+    others = [trials_of(s)[:2] for s in (1, 2, 3, 4) if s != subject]
     X, y = map(np.concatenate, zip(*others, strict=True))
     model = TransferDiscriminantAnalysis(shrinkage=0.5)
     model.fit(X, y, np.arange(len(X)) // 288)
-    X, y = (array[:288] for array in fetch_bci_iv_2a(subject, return_X_y=True))
+    X, y = (array[:288] for array in trials_of(subject)[:2])
     rare = np.arange(288) % 7 == 0
     gains = []
     for kept in (y >= 0, (y < np.unique(y)[2]) | rare):
