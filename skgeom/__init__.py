@@ -20,10 +20,13 @@ from skgeom._prototypes.gmlvq import GMLVQ
 from skgeom._prototypes.plrsq import PLRSQ
 from skgeom._prototypes.rslvq import RSLVQ
 from skgeom._region_covariance import RegionCovariance
-from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
+from skgeom._rejection.accuracy_rejection import accuracy_rejection_curve
+from skgeom._rejection.rejection_classifier import RejectionClassifier
 from skgeom._selection import Selection
 from skgeom._statistics import ClassStatistics
-from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
+from skgeom._transfer.recentering import Recentering
+from skgeom._transfer.transfer_discriminant import TransferDiscriminantAnalysis
+from skgeom._version import __version__ as __version__
 from skgeom.utils.warn import warn_of_scikit_geometry
 
 __all__ = [
@@ -55,7 +58,6 @@ __all__ = [
     "make_domain_scorer",
     "spatial_filters",
 ]
-__version__ = "0.1.0"
 
 _SUBMODULES = ["baselines", "datasets", "geometry", "objectives", "optim", "plotting"]
 

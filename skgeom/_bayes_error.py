@@ -9,7 +9,7 @@ from scipy.stats.qmc import Sobol
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from skgeom._statistics import check_means, checked_statistics
+from skgeom._statistics import check_covariances, checked_statistics
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.utils._sklearn import Interval, StrOptions, positive, validated_parameters
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
@@ -161,7 +161,7 @@ def bayes_error(
     """
     statistics = checked_statistics(statistics)
     check_two_classes(statistics.classes, "bayes_error", "statistics")
-    check_means(statistics, "bayes_error")
+    check_covariances(statistics, "bayes_error")
     statistics = on_host(statistics)
     priors = check_priors(priors, statistics.counts)
     noise = regularization * np.eye(statistics.n_features)

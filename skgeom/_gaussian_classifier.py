@@ -27,7 +27,7 @@ from skgeom._selection import label_noise
 from skgeom._statistics import (
     ClassStatistics,
     UndefinedCovarianceError,
-    check_means,
+    check_covariances,
     checked_statistics,
     in_host_memory,
     statistics_of_samples,
@@ -72,7 +72,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     .. math::
 
-       p(k \mid x) \propto \pi_k \, p(x \mid k)^{1 / T}, \qquad
+       p(k \mid x) \propto [\pi_k \, p(x \mid k)]^{1 / T}, \qquad
        p(x \mid k) = \mathcal N(x; \gamma_k, \Phi_k).
 
     The classifier requires only the counts, means and covariances of the classes. It
@@ -118,7 +118,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         The target: the diagonal of the pooled covariance, or its mean times the
         identity. None if the covariances are not shrunk.
     temperature_ : float
-        The temperature T, larger than 1 for densities that are overconfident on
+        The temperature T, larger than 1 for posteriors that are overconfident on
         held-out samples. 1 without held-out samples.
     label_noise_ : float
         The probability with which a label is random in the probabilities: 1 / (2 N) for
@@ -330,7 +330,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             regular.
         """
         statistics = checked_statistics(statistics)
-        check_means(statistics, "GaussianClassifier")
+        check_covariances(statistics, "GaussianClassifier")
         # A new object, because the caller may update the given object.
         statistics = without_axes(statistics)
         vars(self).pop("feature_names_in_", None)
@@ -513,7 +513,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 largest = xp.max(densities, axis=1)
                 densities = densities - largest[:, None]
                 common = constant + largest
-            return densities / temperature + xp.log(self.priors_), common
+            return (densities + xp.log(self.priors_)) / temperature, common
 
     def _joint_log_likelihood(self, X):
         return self._log_joint(X, self.temperature_)[0]

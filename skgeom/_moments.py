@@ -9,6 +9,7 @@ from skgeom.objectives._covariances import (
     ArrayCovariances,
     SampleCovariances,
     StructuredCovariances,
+    covariances_of,
     joined_covariances,
     plus_outer_products,
 )
@@ -44,8 +45,7 @@ class Moments:
     @classmethod
     def of(cls, counts, means, covariances):
         """Moments without remainders; second moments if ``means`` is None."""
-        if not isinstance(covariances, StructuredCovariances):
-            covariances = ArrayCovariances(covariances)
+        covariances = covariances_of(covariances)
         about_origin = means is None
         means = np.zeros(covariances.shape[:2]) if about_origin else means
         return cls(counts, means, 0 * means, covariances, about_origin)

@@ -252,12 +252,13 @@ def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     weights = (priors / total.counts)[labels] * weights[rows]
     weights, groups = weights / weights.sum(), held_out.groups[rows]
     samples, n = (labels, weights), len(held_out.y)
-    scores = tempered_scores(densities, np.log(priors), *samples, n)
+    joint = densities + np.log(priors)
+    scores = tempered_scores(joint, priors, *samples, n)
     # The diagonal does not depend on the units of the features, the identity does.
     selection = choose(candidates, scores, weights, groups, candidates["target"])
-    found = densities[selection.index]
-    warn_if_at_chance(found, labels, weights, groups)
-    temperature = calibrated_temperature(found, np.log(priors), *samples, groups, n)
+    warn_if_at_chance(densities[selection.index], labels, weights, groups)
+    joint = joint[selection.index]
+    temperature = calibrated_temperature(joint, priors, *samples, groups, n)
     return replace(selection, temperature=temperature)
 
 

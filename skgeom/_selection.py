@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_softmax, softmax
 
+from skgeom.utils.html import html_table
 from skgeom.utils.warn import warn_user
 
 # Ratio of the temperatures at which candidates are compared. With the square root of 2,
@@ -71,6 +72,16 @@ class Selection:
     def selected(self):
         """The selected value of each parameter, as a dict."""
         return {name: values[self.index] for name, values in self.candidates.items()}
+
+    def _repr_html_(self):
+        """The ten best candidates and the selected one, in the order of preference."""
+        best = np.argsort(-self.scores, kind="stable")[:10]  # NaN is last
+        shown = sorted({*best[np.isfinite(self.scores[best])].tolist(), self.index})
+        columns = [*self.candidates.values(), self.scores, self.standard_errors]
+        rows = [[column[k] for column in columns] for k in shown]
+        title = f"Selection from {len(self.scores)} candidates"
+        header = [*self.candidates, "score", "standard error"]
+        return html_table(title, header, rows, shown.index(self.index))
 
 
 def choose(candidates, scores, weights, groups=None, alternatives=None):
@@ -142,20 +153,21 @@ def label_noise(n_samples):
     return 0.5 / n_samples
 
 
-def tempered_scores(log_densities, log_priors, labels, weights, n_samples):
+def tempered_scores(scores, priors, labels, weights, n_samples):
     r"""Log posteriors of the classes of held-out samples, at the best temperature.
 
-    The posteriors are proportional to :math:`\pi_k \, p(x \mid k)^{1 / T}`. The
-    temperature T of a candidate is the power of 2 from 1 upwards with the largest mean
-    log posterior. Labels are random with the probability :func:`label_noise`.
+    The posteriors are ``softmax(scores / T)``, so the temperature T does not change the
+    predicted classes. T of a candidate is the power of 2 from 1 upwards with the
+    largest mean log posterior. Labels are random with the probability
+    :func:`label_noise`.
 
     Parameters
     ----------
-    log_densities : ndarray of shape (n_candidates, n_held_out, n_classes)
-        Logarithms of the densities of the classes, up to a common term; NaN if a
-        covariance is singular.
-    log_priors : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities.
+    scores : ndarray of shape (n_candidates, n_held_out, n_classes)
+        Logarithms of prior times density, up to a common term; NaN if a covariance is
+        singular.
+    priors : ndarray of shape (n_classes,)
+        Probabilities of random labels.
     labels, weights : ndarray of shape (n_held_out,)
         Encoded labels, and weights that sum to one.
     n_samples : int
@@ -165,22 +177,22 @@ def tempered_scores(log_densities, log_priors, labels, weights, n_samples):
     -------
     ndarray of shape (n_candidates, n_held_out)
     """
-    scores = np.full(log_densities.shape[:2], np.nan)
+    log_posteriors = np.full(scores.shape[:2], np.nan)
     means = np.full(len(scores), -np.inf)
-    active = np.flatnonzero(np.isfinite(log_densities).all(axis=(1, 2)))
+    active = np.flatnonzero(np.isfinite(scores).all(axis=(1, 2)))
     temperature = 1.0
     while len(active):
-        joint = log_densities[active] / temperature + log_priors
-        found = _log_posteriors(joint, log_priors, labels[None], n_samples)
+        joint = scores[active] / temperature
+        found = _log_posteriors(joint, priors, labels[None], n_samples)
         new = found @ weights
         is_better = np.round(new - means[active], 6) > 0
         active, found = active[is_better], found[is_better]
-        means[active], scores[active] = new[is_better], found
+        means[active], log_posteriors[active] = new[is_better], found
         temperature *= _RATIO
-    return scores
+    return log_posteriors
 
 
-def calibrated_temperature(log_densities, log_priors, labels, weights, groups, n):
+def calibrated_temperature(scores, priors, labels, weights, groups, n):
     r"""The temperature that calibrates the posteriors of held-out samples.
 
     The posteriors are those of :func:`tempered_scores`. The temperature is a power of
@@ -193,19 +205,19 @@ def calibrated_temperature(log_densities, log_priors, labels, weights, groups, n
 
     Parameters
     ----------
-    log_densities : ndarray of shape (n_held_out, n_classes)
-    log_priors, labels, weights, n
+    scores : ndarray of shape (n_held_out, n_classes)
+    priors, labels, weights, n
         As for :func:`tempered_scores`.
     groups : ndarray of int of shape (n_held_out,) or None
         As for :func:`choose`.
     """
-    highest = np.ceil(np.log2(4096 + np.ptp(log_densities, axis=1).max()))
+    highest = np.ceil(np.log2(4096 + np.ptp(scores, axis=1).max()))
     temperatures = 2.0 ** np.arange(highest, -8.5, -0.5)
-    rows, n_classes = np.arange(len(labels)), log_densities.shape[1]
+    rows, n_classes = np.arange(len(labels)), scores.shape[1]
     losses, with_random, errors = [], [], []
     for temperature in temperatures:
-        joint = log_densities / temperature + log_priors
-        with_random.append(-weights @ _log_posteriors(joint, log_priors, labels, n))
+        joint = scores / temperature
+        with_random.append(-weights @ _log_posteriors(joint, priors, labels, n))
         log_posteriors = log_softmax(joint, axis=1)
         losses.append(-log_posteriors[rows, labels])
         errors.append(weights @ (1 - np.exp(log_posteriors.max(axis=1))))
@@ -223,7 +235,7 @@ def calibrated_temperature(log_densities, log_priors, labels, weights, groups, n
     return float(temperatures[min(best, lowest)])
 
 
-def _log_posteriors(joint, log_priors, labels, n):
+def _log_posteriors(joint, priors, labels, n):
     """Log posteriors of the labels, with label noise."""
     own = np.take_along_axis(joint, labels[..., None], axis=-1)
     ratios = joint - own
@@ -231,7 +243,7 @@ def _log_posteriors(joint, log_priors, labels, n):
         np.exp(ratios, out=ratios)
         posteriors = 1 / (ratios @ np.ones(ratios.shape[-1]))
     noise = label_noise(n)
-    return np.log((1 - noise) * posteriors + noise * np.exp(log_priors[labels]))
+    return np.log((1 - noise) * posteriors + noise * priors[labels])
 
 
 def class_shares(labels, weights, power=0):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from skgeom._moments import Moments
 from skgeom._sample_moments import moments_of_samples
 from skgeom.objectives._covariances import (
+    ArrayCovariances,
     StructuredCovariances,
     as_array,
     check_memory,
@@ -28,6 +29,7 @@ from skgeom.utils.array_api import (
     on_cpu,
     to_numpy,
 )
+from skgeom.utils.html import html_table
 from skgeom.utils.linalg import fix_signs, project
 from skgeom.utils.validation import (
     check_array,
@@ -143,12 +145,11 @@ class ClassStatistics:
         means = check_array(means, dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         self.classes, counts, order = _checked_labels(classes, counts, len(means))
-        covariances, single = covariances[order], counts <= 1
+        covariances = covariances.take(order)
         self.moments = Moments.of(counts, means[order], covariances)
-        if not isinstance(covariances, StructuredCovariances):
-            single = covariances[single]
         # One sample has no sample covariance.
-        self.covariance_estimator = "given" if single.any() else None
+        single = (covariances[k].diagonal() for k in np.flatnonzero(counts <= 1))
+        self.covariance_estimator = "given" if any(map(np.any, single)) else None
         self.axes = self.feature_names_in_ = None
 
     def _with(self, **changes):
@@ -330,8 +331,10 @@ class ClassStatistics:
         """
         _check_labels(classes, counts, second_moments, "second_moments")
         second_moments = _checked_matrices(second_moments, "second_moments")
-        classes, counts, order = _checked_labels(classes, counts, len(second_moments))
-        return make_statistics(classes, Moments.of(counts, None, second_moments[order]))
+        n_classes = second_moments.shape[0]
+        classes, counts, order = _checked_labels(classes, counts, n_classes)
+        moments = Moments.of(counts, None, second_moments.take(order))
+        return make_statistics(classes, moments)
 
     @classmethod
     def merge(cls, parts):
@@ -679,6 +682,11 @@ class ClassStatistics:
         return deepcopy(self)
 
     def _check_sample_covariances(self, what):
+        if isinstance(self.moments.covariances, StructuredCovariances):
+            raise ValueError(
+                f"Statistics with structured covariances cannot be {what}. Use the "
+                "statistics of features, statistics.project(filters)."
+            )
         if self.covariance_estimator is not None:
             raise ValueError(
                 f"Statistics can be {what} only if their covariances are sample "
@@ -705,23 +713,10 @@ class ClassStatistics:
             f"{self.counts.sum()} samples)"
         )
 
-
-def defined_moments(statistics):
-    """The moments; ValueError if the weights of a class are too small for them."""
-    moments = statistics.moments
-    is_sample = statistics.covariance_estimator is None and not moments.about_origin
-    for k in np.flatnonzero((statistics.counts <= 1) & is_sample):
-        # A covariance requires more than zero degrees of freedom.
-        if namespace(moments.means).any(moments.covariances[int(k)]):
-            raise UndefinedCovarianceError(
-                f"The weights of class {statistics.classes[k]} add up to "
-                f"{statistics.counts[k]:.3g}, but weights count samples: they must add "
-                "up to more than 1 if the samples of the class differ. Multiply "
-                "sample_weight by n_samples / sample_weight.sum(). After decay, "
-                "exclude classes without recent samples from the statistics s: "
-                "s.of_classes(s.classes[s.counts > 1])."
-            )
-    return moments
+    def _repr_html_(self):
+        labels = on_cpu(self.classes).tolist()
+        rows = zip(labels, on_cpu(self.counts).tolist(), strict=True)
+        return html_table(repr(self), ["class", "samples"], rows)
 
 
 def make_statistics(
@@ -739,6 +734,24 @@ def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
     """Statistics of validated samples."""
     found = moments_of_samples(X, y, sample_weight, covariance_estimator)
     return make_statistics(*found, covariance_estimator=covariance_estimator)
+
+
+def defined_moments(statistics):
+    """The moments; ValueError if the weights of a class are too small for them."""
+    moments = statistics.moments
+    is_sample = statistics.covariance_estimator is None and not moments.about_origin
+    for k in np.flatnonzero((statistics.counts <= 1) & is_sample):
+        # A covariance requires more than zero degrees of freedom.
+        if namespace(moments.means).any(moments.covariances[int(k)]):
+            raise UndefinedCovarianceError(
+                f"The weights of class {statistics.classes[k]} add up to "
+                f"{statistics.counts[k]:.3g}, but weights count samples: they must add "
+                "up to more than 1 if the samples of the class differ. Multiply "
+                "sample_weight by n_samples / sample_weight.sum(). After decay, "
+                "exclude classes without recent samples from the statistics s: "
+                "s.of_classes(s.classes[s.counts > 1])."
+            )
+    return moments
 
 
 def translated(statistics, offset):
@@ -920,12 +933,17 @@ def _checked_type(statistics):
     return statistics
 
 
-def check_means(statistics, name):
-    """Raise ValueError if statistics contain second moments only."""
+def check_covariances(statistics, name):
+    """Raise ValueError if statistics contain no means and arrays of covariances."""
     if statistics.means is None:
         raise ValueError(
             f"statistics contains second moments only, but {name} needs means and "
             "covariances. Use ClassStatistics(classes, counts, means, covariances)."
+        )
+    if isinstance(statistics.moments.covariances, StructuredCovariances):
+        raise ValueError(
+            f"{name} needs arrays of covariances, but the covariances are structured. "
+            "Use the statistics of features, statistics.project(filters)."
         )
 
 
@@ -1042,15 +1060,15 @@ def _check_labels(classes, counts, matrices, name, means=None):
 
 
 def _checked_matrices(matrices, name, shape_of_means=None):
-    """A float64 copy of semidefinite matrices, made exactly symmetric."""
+    """Covariances from semidefinite matrices, which are made exactly symmetric."""
     if _is_diagonal_and_factors(matrices):
-        matrices = StructuredCovariances(*matrices)
+        matrices = StructuredCovariances.of(*matrices)
     if not isinstance(matrices, StructuredCovariances):
         matrices = check_array(
             matrices, dtype=np.float64, allow_nd=True, input_name=name
         )
         if matrices.ndim == 4:
-            matrices = StructuredCovariances(matrices)
+            matrices = StructuredCovariances.of(matrices)
     if shape_of_means is not None:
         n_classes, n_features = shape_of_means
         expected = (n_classes, n_features, n_features)
@@ -1068,7 +1086,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
         return matrices
     check_symmetric(matrices, name)
     check_semidefinite(matrices, name)
-    return (matrices + matrices.mT) / 2
+    return ArrayCovariances((matrices + matrices.mT) / 2)
 
 
 def _checked_labels(classes, counts, n_classes):

@@ -37,6 +37,7 @@ from skgeom._statistics import (
     translated,
     with_noise,
 )
+from skgeom.objectives._covariances import covariances_of
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
 from skgeom.utils._dask import is_dask
@@ -581,6 +582,7 @@ def check_regular(statistics, covariances, total, n_components):
             f"The data vary in {rank} directions only, so n_components={n_components} "
             "filters need regularization > 0."
         )
+    covariances = covariances_of(covariances)
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):

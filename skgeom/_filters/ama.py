@@ -17,7 +17,8 @@ from skgeom._filters._optimization import (
 from skgeom._filters.sqfa import SQFA
 from skgeom._statistics import in_host_memory, pooled_matrices
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.objectives._objective import Objective
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._sklearn import Interval, StrOptions

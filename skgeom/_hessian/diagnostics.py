@@ -5,6 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
+from skgeom.utils.html import html_table
+
 
 @dataclass(frozen=True)
 class SeparationGrid:
@@ -144,6 +146,10 @@ class ProjectionConditions:
                 f"{self.n_samples}",
             ]
         return "\n".join(rows)
+
+    def _repr_html_(self):
+        rows = [line.split(": ", 1) for line in str(self).splitlines()]
+        return html_table(type(self).__name__, ["condition", "value"], rows)
 
 
 def separation_grid(X, codes, covariance_axes, hessian_axes):

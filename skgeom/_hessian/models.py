@@ -41,6 +41,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC
 
+from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom.utils.array_api import namespace, to_numpy
 from skgeom.utils.validation import named_like_fit
 
@@ -391,10 +392,8 @@ CLASSIFIERS = {
     QuadraticDiscriminantAnalysis: quadratic_discriminant,
     GaussianNB: naive_bayes,
     CalibratedClassifierCV: calibrated_support_vectors,
+    KernelDiscriminantAnalysis: kernel_discriminant,
 }
-# A name, because modules of different families do not import each other.
-_DISCRIMINANT = "skgeom._kernel.discriminant.KernelDiscriminantAnalysis"
-
 
 # A subclass may override these names, and the names of metadata requests, without
 # computing different probabilities.
@@ -409,11 +408,9 @@ def _formula(classifier):
     """
     defined = _replaced_methods(classifier) - _OF_TRAINING
     for base in type(classifier).__mro__:
-        convert = CLASSIFIERS.get(base)
-        if f"{base.__module__}.{base.__name__}" == _DISCRIMINANT:
-            convert = kernel_discriminant
-        if convert:
-            return None if any(hasattr(base, name) for name in defined) else convert
+        if base in CLASSIFIERS:
+            is_changed = any(hasattr(base, name) for name in defined)
+            return None if is_changed else CLASSIFIERS[base]
         defined |= {
             name
             for name in vars(base).keys() - _OF_TRAINING
@@ -449,9 +446,9 @@ def _jacobian(transformer):
 
 _NAMES = ", ".join(kind.__name__ for kind in (*CLASSIFIERS, *TRANSFORMERS))
 SUPPORTED = (
-    f"There are formulas for {_NAMES}, KernelDiscriminantAnalysis and their "
-    "pipelines. Other classifiers need predict_proba and classes_. Functions of X must "
-    "be written with autograd.numpy, unless derivatives='differences'."
+    f"There are formulas for {_NAMES} and their pipelines. Other classifiers need "
+    "predict_proba and classes_. Functions of X must be written with autograd.numpy, "
+    "unless derivatives='differences'."
 )
 
 

@@ -212,14 +212,12 @@ def calibrate(components, held_out, samples, shares, means, priors):
     scores = held_out @ means.T - np.square(means).sum(axis=1) / 2
     weights = weights / weights.sum()
     prior_weights = min(float(variance), 1.0) * _PRIOR_FACTORS
-    equal_priors = np.full(len(priors), -np.log(len(priors)))  # scores contain priors
+    chance = np.full(len(priors), 1 / len(priors))
     temperatures, fits = [], []
     for prior_weight in prior_weights:
         joint = scores + prior_weight * np.log(priors)
         temperatures.append(
-            calibrated_temperature(
-                joint, equal_priors, codes, weights, groups, len(codes)
-            )
+            calibrated_temperature(joint, chance, codes, weights, groups, len(codes))
         )
         fits.append(log_softmax(joint / temperatures[-1], axis=1)[rows, codes])
         if fits[1:] and weights @ fits[-1] <= weights @ fits[-2]:

@@ -65,14 +65,14 @@ def select(kernel, gammas, regularizations, ratio, part, identity):
     # classes, nor the classes without held-out samples.
     shares = remaining[kept] * part.class_weights
     n_classes = len(part.class_weights)
-    members, equal_priors = np.eye(n_classes), np.full(n_classes, -np.log(n_classes))
+    members, chance = np.eye(n_classes), np.full(n_classes, 1 / n_classes)
     scores, compared, classes = [], [], []
     for gamma in gammas:
         system = KernelSystem(kernel.with_gamma(gamma), part, identity)
         values = regularizations / ratio
         predicted = system.held_out_indicators(values, part.groups)[:, kept]
         joint, samples = _SHARPEST * predicted, (codes, weights, len(codes))
-        scores.append(tempered_scores(joint, equal_priors, *samples))
+        scores.append(tempered_scores(joint, chance, *samples))
         # In these units, the error is minus the log-likelihood of Gaussian residuals.
         errors = np.square(predicted - members[codes]).sum(axis=2)
         errors /= 2 * (errors @ weights).min()

@@ -14,7 +14,6 @@ The objectives of filters and the statistics of classes use the members
     the covariances ``basis.T @ covariances[k] @ basis``, which need not be structured.
 """
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -181,22 +180,73 @@ class SampleCovariances:
         return ArrayCovariances(convert(self.values))
 
 
-class StructuredCovariances:
-    r"""Covariances that are block-diagonal plus low rank, without forming arrays.
+class _BlocksPlusRows:
+    """Block-diagonal matrices plus weighted outer products of rows with themselves.
 
-    Class i has the covariance :math:`\Phi_i = D_i + A_i^\top A_i`. Indexing with an
-    array or slice selects classes. Indexing with an integer, and ``mean``, return a
-    single matrix, which multiplies filters by ``@`` like an array.
-
-    Parameters
-    ----------
-    diagonal : array-like of shape (c, n) or (c, n_blocks, d, d)
-        The diagonals of :math:`D_i`, or their diagonal blocks, with n = n_blocks * d.
-    factors : array-like of shape (c, r, n), default=None
-        The matrices :math:`A_i`. Not copied if C-contiguous and of dtype float64.
+    A matrix is ``blocks`` plus the sum over j of ``weights[j]`` times the outer product
+    of row j with itself. The rows are a list of arrays, which all classes and their
+    mean share.
     """
 
-    def __init__(self, diagonal, factors=None):
+    __array_ufunc__ = None
+
+    def __init__(self, blocks, weights, rows):
+        self._blocks, self._weights, self._rows = blocks, weights, rows
+
+    @property
+    def shape(self):
+        """Shape of the equivalent array."""
+        *batch, n_blocks, size, _ = self._blocks.shape
+        return *batch, n_blocks * size, n_blocks * size
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError(
+            f"Structured covariances of shape {self.shape} cannot become an array. "
+            "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
+            "regularization is a matrix. With more than 1,000 features, regularization "
+            "must be positive, init must be a name, and group_size must be None with "
+            "constraint='orthonormal'. In all other cases, use the statistics of "
+            "features, statistics.project(filters)."
+        )
+
+    def plus(self, rows, weights):
+        """The sum with weighted outer products of rows with themselves."""
+        weights = np.concatenate([self._weights, weights], axis=-1)
+        return type(self)(self._blocks, weights, [*self._rows, rows])
+
+    def _parts(self, values):
+        """Pairs of an array of rows and the part of ``values`` for these rows."""
+        ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
+        return zip(self._rows, np.split(values, ends), strict=True)
+
+    def _inner(self, filters):
+        """Products of all rows with filters."""
+        return np.concatenate([rows @ filters for rows in self._rows])
+
+    def _add_outer(self, products, inner):
+        """Add the transposed rows times ``inner`` to ``products``, in place."""
+        for rows, part in self._parts(inner):
+            products += rows.T @ part
+        return products
+
+
+class StructuredCovariances(_BlocksPlusRows):
+    """Block-diagonal plus low-rank covariances, without forming arrays."""
+
+    @classmethod
+    def of(cls, diagonal, factors=None):
+        r"""The covariances :math:`\Phi_i = D_i + A_i^\top A_i`.
+
+        Parameters
+        ----------
+        diagonal : array-like of shape (c, n) or (c, n_blocks, d, d)
+            The diagonals of :math:`D_i`, or their diagonal blocks, n = n_blocks * d.
+        factors : array-like of shape (c, r, n), default=None
+            The matrices :math:`A_i`. Not copied if C-contiguous and of dtype float64.
+        """
         options = {"dtype": np.float64, "allow_nd": True}
         blocks = check_array(diagonal, input_name="diagonal", **options)
         if blocks.ndim == 2:
@@ -218,105 +268,30 @@ class StructuredCovariances:
         if size == 1:  # the smallest variance, compared with the largest one
             few = np.diag([blocks.min(), blocks.max()])[None]
         check_semidefinite(few, "diagonal", "covariance of a block")
-        # Class i is blocks[i] plus the sum over j of weights[i, j] times the outer
-        # product of row j with itself. All classes and their mean share the rows.
-        self._blocks = (blocks + blocks.mT) / 2
-        self._rows = [rows.reshape(-1, n_features)]
-        self._weights = np.repeat(np.eye(n_classes), rows.shape[1], axis=1)
-
-    def _with(self, blocks, weights, rows=()):
-        """Covariances with the given blocks and weights, and additional rows."""
-        other = copy(self)
-        other._blocks, other._weights = blocks, weights
-        other._rows = [*self._rows, *rows]
-        return other
-
-    @property
-    def shape(self):
-        """Shape of the equivalent array."""
-        *batch, n_blocks, size, _ = self._blocks.shape
-        return *batch, n_blocks * size, n_blocks * size
+        weights = np.repeat(np.eye(n_classes), rows.shape[1], axis=1)
+        blocks = (blocks + blocks.mT) / 2
+        return cls(blocks, weights, [rows.reshape(-1, n_features)])
 
     @property
     def values(self):
         """The covariances themselves."""
         return self
 
-    def __len__(self):
-        return self.shape[0]
-
-    def __getitem__(self, classes):
-        if isinstance(classes, tuple):
-            return self.__array__()
-        return self.take(classes)
+    def __getitem__(self, k):
+        return StructuredMatrix(self._blocks[k], self._weights[k], self._rows)
 
     def take(self, classes):
         """The covariances of some classes."""
-        return self._with(self._blocks[classes], self._weights[classes])
-
-    def scaled(self, factors):
-        """Raise ValueError."""
-        return self.__array__()
-
-    to = scaled
-
-    def __array__(self, dtype=None, copy=None):
-        raise ValueError(
-            f"Structured covariances of shape {self.shape} cannot become an array. "
-            "Statistics with them cannot be added, decayed, shrunk or saved. "
-            "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
-            "regularization is a matrix. With more than 1,000 features, regularization "
-            "must be positive, init must be a name, and group_size must be None with "
-            "constraint='orthonormal'. "
-            "In all other cases, use the statistics of features, "
-            "statistics.project(filters)."
-        )
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        """The product ``array @ self``. Other operations of NumPy raise an error."""
-        if ufunc is not np.matmul:
-            return self.__array__()
-        return (self @ inputs[0].T).T
+        blocks, weights = self._blocks[classes], self._weights[classes]
+        return StructuredCovariances(blocks, weights, self._rows)
 
     def mean(self, weights):
-        """The weighted mean over the classes, a single matrix."""
+        """The sum of the covariances times weights."""
         blocks = np.tensordot(weights, self._blocks, axes=1)
-        return self._with(blocks, weights @ self._weights)
-
-    def plus(self, rows, weights):
-        """The covariances plus weighted outer products of rows with themselves."""
-        weights = np.concatenate([self._weights, weights], axis=-1)
-        return self._with(self._blocks, weights, [rows])
-
-    def plus_identity(self, variance):
-        """The covariances plus ``variance`` times the identity."""
-        identity = np.eye(self._blocks.shape[-1])
-        return self._with(self._blocks + variance * identity, self._weights)
-
-    def diagonal(self):
-        """The diagonal of a single matrix."""
-        found = np.diagonal(self._blocks, axis1=-2, axis2=-1).reshape(-1)
-        for rows, weights in self._parts(self._weights):
-            found = found + np.einsum("j,jn,jn->n", weights, rows, rows)
-        return found
-
-    def trace(self):
-        """The trace of a single matrix."""
-        return self.diagonal().sum()
-
-    def __matmul__(self, filters):
-        """The product of a single matrix with filters."""
-        if self._blocks.ndim != 3 or np.ndim(filters) != 2:
-            return self.__array__()
-        inner = self._weights[:, None] * self._inner(filters)
-        return self._add_outer(_blocks_times(self._blocks, filters), inner)
+        return StructuredMatrix(blocks, weights @ self._weights, self._rows)
 
     def forms(self, filters):
-        """``filters.T @ self @ filters`` for all classes, and a function.
-
-        The function maps weights of shape (c, m, m) to the sum over the classes i of
-        ``self[i] @ filters @ weights[i]``, of shape (n, m).
-        """
+        """See :meth:`ArrayCovariances.forms`."""
         halves, inner = _blocks_times(self._blocks, filters), self._inner(filters)
         weighted = self._weights[..., None] * inner
 
@@ -327,15 +302,42 @@ class StructuredCovariances:
         return filters.T @ halves + inner.T @ weighted, weighted_sum
 
     def project(self, basis):
-        """``basis.T @ self @ basis``, computed class by class to save memory."""
+        """``basis.T @ self[k] @ basis``, computed class by class to save memory."""
         inner = self._inner(basis)
         found = inner.T @ (self._weights[..., None] * inner)
         for k, blocks in enumerate(self._blocks):
             found[k] += basis.T @ _blocks_times(blocks, basis)
         return ArrayCovariances(found)
 
+
+class StructuredMatrix(_BlocksPlusRows):
+    """A covariance of one class, or a mean over classes, which multiplies filters."""
+
+    def plus_identity(self, variance):
+        """The matrix plus ``variance`` times the identity."""
+        blocks = self._blocks + variance * np.eye(self._blocks.shape[-1])
+        return StructuredMatrix(blocks, self._weights, self._rows)
+
+    def diagonal(self):
+        """The diagonal."""
+        found = np.diagonal(self._blocks, axis1=-2, axis2=-1).reshape(-1)
+        for rows, weights in self._parts(self._weights):
+            found = found + np.einsum("j,jn,jn->n", weights, rows, rows)
+        return found
+
+    def trace(self):
+        """The trace."""
+        return self.diagonal().sum()
+
+    def __matmul__(self, filters):
+        inner = self._weights[:, None] * self._inner(filters)
+        return self._add_outer(_blocks_times(self._blocks, filters), inner)
+
+    def __rmatmul__(self, rows):
+        return (self @ rows.T).T
+
     def roots(self):
-        """A factor L of a single matrix, L L' = self, and its inverse, as operators.
+        """A factor L of the matrix, L L' = self, and its inverse, as operators.
 
         The matrix is C C' + A' A with the Cholesky factor C of the blocks. With V =
         C^-1 A', L = C (I + V V')^(1/2). The square root and its inverse are computed
@@ -364,21 +366,6 @@ class StructuredCovariances:
         )
         return factor + factor @ first, inverse - second @ inverse
 
-    def _parts(self, values):
-        """Pairs of an array of rows and the part of ``values`` for these rows."""
-        ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
-        return zip(self._rows, np.split(values, ends), strict=True)
-
-    def _inner(self, filters):
-        """Products of all rows with filters."""
-        return np.concatenate([rows @ filters for rows in self._rows])
-
-    def _add_outer(self, products, inner):
-        """Add the transposed rows times ``inner`` to ``products``, in place."""
-        for rows, part in self._parts(inner):
-            products += rows.T @ part
-        return products
-
 
 def _blocks_times(blocks, filters):
     """Block-diagonal matrices, (..., b, d, d), times filters, (b d, m)."""
@@ -394,17 +381,31 @@ def _operator(product, transposed, *shape):
 
 
 def plus_outer_products(matrix, rows, weights):
-    """A matrix or structured covariances, plus weighted outer products of rows."""
-    if isinstance(matrix, StructuredCovariances):
+    """A matrix plus weighted outer products of rows with themselves."""
+    if isinstance(matrix, StructuredMatrix):
         return matrix.plus(rows, weights)
     return matrix + (rows.T * weights) @ rows
 
 
 def as_array(matrix):
-    """A single matrix as an array."""
-    if isinstance(matrix, StructuredCovariances):
+    """A matrix as an array."""
+    if isinstance(matrix, StructuredMatrix):
         return matrix @ np.eye(len(matrix))
     return matrix
+
+
+def plus_identity(matrix, variance):
+    """A matrix plus ``variance`` times the identity."""
+    if isinstance(matrix, StructuredMatrix):
+        return matrix.plus_identity(variance)
+    return matrix + variance * np.eye(len(matrix))
+
+
+def identity_like(matrix):
+    """The identity, which is structured if the matrix is."""
+    if isinstance(matrix, StructuredMatrix):
+        return StructuredCovariances.of(np.ones((1, len(matrix))))[0]
+    return np.eye(len(matrix))
 
 
 def covariances_of(values):

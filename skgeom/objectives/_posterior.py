@@ -5,7 +5,8 @@ from copy import copy
 import numpy as np
 from sklearn.utils import gen_batches
 
-from skgeom.objectives._pairwise import ClassMoments, Objective
+from skgeom.objectives._class_moments import ClassMoments
+from skgeom.objectives._objective import Objective
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
 from skgeom.utils.threads import map_threads
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skgeom._rejection import accuracy_rejection_curve
+from skgeom._rejection.accuracy_rejection import accuracy_rejection_curve
 from skgeom.plotting._display import Display
 
 

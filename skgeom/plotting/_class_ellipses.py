@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom._statistics import ClassStatistics, checked_statistics
 from skgeom.plotting._display import (
     Display,
+    checked_dims,
+    component_names,
     fitted_step,
     label_text,
     sparse_labels,
@@ -116,7 +118,7 @@ class ClassEllipsesDisplay(Display):
         """
         statistics = on_host(checked_statistics(statistics))
         n_features = statistics.n_features
-        dims = _checked_dims(dims, n_features)
+        dims = checked_dims(dims, n_features)
         if feature_names is None:
             feature_names = [f"feature {k}" for k in range(n_features)]
         if len(feature_names) != n_features:
@@ -179,10 +181,7 @@ class ClassEllipsesDisplay(Display):
             )
         else:
             statistics = ClassStatistics.from_data(estimator.transform(X), y)
-        try:
-            names = estimator.get_feature_names_out()
-        except (AttributeError, ValueError):  # a step of the pipeline has no names
-            names = [f"component {k}" for k in range(statistics.n_features)]
+        names = component_names(estimator, statistics.n_features)
         return cls.from_statistics(
             statistics, dims=dims, feature_names=names, ax=ax, **kwargs
         )
@@ -348,19 +347,6 @@ class ClassEllipsesDisplay(Display):
         mappable.set_array(values.astype(np.float64))
         mappable.autoscale()
         return mappable.to_rgba(values), mappable
-
-
-def _checked_dims(dims, n_features):
-    indices = np.asarray(dims)
-    if indices.shape == (2,) and indices.dtype.kind in "iu":
-        inside = (-n_features <= indices) & (indices < n_features)
-        first, second = (indices % n_features).tolist()
-        if inside.all() and first != second:
-            return [first, second]
-    raise ValueError(
-        f"dims must be two different indices of the {n_features} features, got "
-        f"{dims!r}."
-    )
 
 
 def _moments_of_two(statistics, dims):
