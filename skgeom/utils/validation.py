@@ -297,7 +297,7 @@ def checked_labels(y, X, whole=True):
     Use ``whole=False`` for a block of samples, which may contain few equal labels:
     scikit-learn's check would raise a warning.
     """
-    y = checked_targets(on_cpu(known_labels(y)), X)
+    y = checked_targets(known_labels(y), X)
     if whole or not _are_classes(y):
         with naming("y"):
             check_classification_targets(y)
@@ -329,7 +329,7 @@ def checked_targets(y, X, **options):
 
 
 def known_labels(y, name="y"):
-    """The labels; data of pandas, Polars and pyarrow are converted to NumPy arrays.
+    """The labels; arrays of other libraries and data of pandas become NumPy arrays.
 
     Nullable dtypes of pandas are converted to NumPy dtypes, because scikit-learn would
     convert such integers and booleans to floating-point numbers.
@@ -354,8 +354,11 @@ def known_labels(y, name="y"):
         missing = np.array([_is_missing(label) for label in y], dtype=bool)
     elif getattr(getattr(y, "dtype", None), "kind", None) in ("M", "m"):
         missing = np.isnat(y)
-    else:
+    elif isinstance(y, np.ndarray):
         return y
+    else:
+        check_holds_numbers(y, name)
+        return on_cpu(y)
     if missing.any():
         n_missing = int(missing.sum())
         raise ValueError(
@@ -438,7 +441,7 @@ def union_of_classes(first, second):
 def sample_labels(labels, name, n_samples):
     """Validated labels of the samples, such as groups: one per sample, none missing."""
     labels = known_labels(in_memory(labels), name)
-    labels = np.asarray(on_cpu(labels))
+    labels = np.asarray(labels)
     if labels.shape not in ((n_samples,), (n_samples, 1)):
         raise ValueError(
             f"{name} must contain one label per sample, {n_samples} in total, got "
