@@ -1135,7 +1135,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
 
 def _checked_labels(classes, counts, n_classes):
     """Sorted labels, their counts, and the indices that sort the classes."""
-    classes = column_or_1d(np.asarray(on_cpu(known_labels(classes, "classes"))))
+    classes = column_or_1d(np.asarray(known_labels(classes, "classes")))
     counts = column_or_1d(np.asarray(on_cpu(counts)))
     numbers = counts.dtype.kind in "iuf"
     if (
