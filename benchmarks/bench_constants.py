@@ -274,7 +274,7 @@ CASES = [
     ("_filters._linear_filters.SHRINKAGES", GRIDS, filters_of_a_small_class),
     (AUTO + "_POWER", [0, 0.5, 0.75, 1], filters_of_a_small_class),
     (AUTO + "_POWER", [0, 0.5, 0.75, 1], filters_of_a_rare_class),
-    ("utils.validation.LARGEST_SHARE", [0.5, 0.99, 0.9999], unnecessary_scaling),
+    ("utils.warn.LARGEST_SHARE", [0.5, 0.99, 0.9999], unnecessary_scaling),
     ("_selection._LEAST_ERRORS", [0.5, 1.0, 2.0, 4.0], kernels_of_few_samples),
     (AUTO + "_STEP", [2.0, 4.0, 16.0], filters_of_digits),
     (AUTO + "_TOL", [1e-3, 1e-2, 1e-1], filters_of_digits),

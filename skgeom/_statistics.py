@@ -560,6 +560,7 @@ class ClassStatistics:
             )
         check_symmetric(noise, "covariance")
         check_semidefinite(noise[None], "covariance")
+        _check_not_structured(self, "with_noise")
         if self.axes is not None:
             axes = to_numpy(self.axes)
             noise = axes @ noise @ axes.T
@@ -991,6 +992,10 @@ def check_covariances(statistics, name):
             f"statistics contains second moments only, but {name} needs means and "
             "covariances. Use ClassStatistics(classes, counts, means, covariances)."
         )
+    _check_not_structured(statistics, name)
+
+
+def _check_not_structured(statistics, name):
     if isinstance(statistics.moments.covariances, StructuredCovariances):
         raise ValueError(
             f"{name} needs arrays of covariances, but the covariances are structured. "
@@ -1130,7 +1135,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
 
 def _checked_labels(classes, counts, n_classes):
     """Sorted labels, their counts, and the indices that sort the classes."""
-    classes = column_or_1d(np.asarray(on_cpu(known_labels(classes, "classes"))))
+    classes = column_or_1d(np.asarray(known_labels(classes, "classes")))
     counts = column_or_1d(np.asarray(on_cpu(counts)))
     numbers = counts.dtype.kind in "iuf"
     if (
