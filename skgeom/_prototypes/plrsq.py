@@ -29,7 +29,6 @@ from skgeom._prototypes._training import (
 from skgeom._selection import (
     calibrated_temperature,
     choose,
-    class_shares,
     tempered_scores,
 )
 from skgeom.geometry._affine_invariant import (
@@ -177,9 +176,11 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         folds = Folds(training, _MOST_SAMPLES)
         if not folds.parts:
             return None
-        labels, log_priors = folds.labels, np.log(to_numpy(self.priors_))
-        weights = np.exp(log_priors)[labels] * class_shares(labels, folds.weights)
-        weights /= weights.sum()
+        labels, priors = folds.labels, to_numpy(self.priors_)
+        # The costs of errors of a dict ``class_weight`` remain in the weights.
+        factors = priors / self._training_priors(training)
+        log_priors, weights = np.log(priors), folds.weights * factors[labels]
+        weights = weights / weights.sum()
         found, scores = [], np.full((len(candidates), len(labels)), np.nan)
         for number, candidate in enumerate(candidates):
             fit = partial(self._fit_fold, self._loss(training, candidate))
