@@ -6,5 +6,5 @@ if grep -nE "[/@]OWNER" pyproject.toml CITATION.cff .github/conda/recipe.yaml; t
     exit 1
 fi
 version=${GITHUB_REF_NAME#v}
-grep -qxF "__version__ = \"$version\"" skgeom/__init__.py
+grep -qxF "__version__ = \"$version\"" skgeom/_version.py
 grep -qE "^${version//./\\.} \([0-9]{4}-" doc/changelog.rst

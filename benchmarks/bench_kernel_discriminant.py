@@ -90,7 +90,7 @@ def ours(X, y, solver, penalty, criterion):
         penalty=penalty,
         criterion=criterion,
         regularization=regularization,
-        temperature=1.0,
+        calibration=None,
     ).fit(X, y)
 
 
@@ -151,7 +151,7 @@ def compare_one_thread(repeats, n=10_000, n_choice=2000):
     """
     X, y, *test = load(n)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    kda = KernelDiscriminantAnalysis(penalty="kernel", temperature=1.0)
+    kda = KernelDiscriminantAnalysis(penalty="kernel", calibration=None)
     gammas = {"gamma": [0.01, 0.025, 0.06]}
     tuned = {
         "SVC": (SVC(), {"C": [1, 10, 100]}),
@@ -214,7 +214,7 @@ def compare_sizes(repeats):
         X, y, *test = load_small(n)
         jobs = {
             "given": lambda X=X, y=y: KernelDiscriminantAnalysis(
-                gamma="scale", regularization=1e-5, temperature=1.0
+                gamma="scale", regularization=1e-5, calibration=None
             ).fit(X, y),
             "auto, the default": lambda X=X, y=y: KernelDiscriminantAnalysis().fit(
                 X, y
@@ -315,7 +315,7 @@ def compare_auto(repeats):
         print(f"{name}: SVC {cross_val_score(SVC(), X, y, cv=folds).mean():.4f}")
         for penalty in PENALTIES:
             auto = KernelDiscriminantAnalysis(penalty=penalty)
-            plain = clone(auto).set_params(regularization=1e-3, temperature=1.0)
+            plain = clone(auto).set_params(regularization=1e-3, calibration=None)
             lowest = -12 if penalty == "identity" else -8
             grid = {"regularization": np.logspace(lowest, 0, 1 - 2 * lowest)}
             best = GridSearchCV(auto, grid, cv=folds, refit=False, n_jobs=-1).fit(X, y)

@@ -29,12 +29,12 @@ from common import interleaved
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from skgeom import SQFA, ClassStatistics
-from skgeom.objectives import _pairwise
+from skgeom.objectives import _pairs
 
 
 def on_all_pairs(job):
     """The result of a job that uses all pairs instead of samples of pairs."""
-    with mock.patch.object(_pairwise, "FEW_PAIRS", np.inf):
+    with mock.patch.object(_pairs, "FEW_PAIRS", np.inf):
         return job()
 
 

@@ -52,7 +52,8 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from suite import matrices
 
-from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis, _transfer
+from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis
+from skgeom._transfer import _adaptation, _shrinkage_selection
 from skgeom.geometry import expm
 
 PARTS = ["accuracy", "online", "window", "strength", "relevance", "checks"]
@@ -406,7 +407,7 @@ def calibration(folder):
 def constants(folder):
     print("TransferDiscriminantAnalysis by run, kappa re-centered and adapted")
     trials = bci(folder)
-    run, default = trials.domains["run"], _transfer._SHRINKAGES
+    run, default = trials.domains["run"], _shrinkage_selection._SHRINKAGES
     finer = [round(1 - k / 20, 2) for k in range(20)]
     for changed in (
         {},
@@ -417,7 +418,9 @@ def constants(folder):
         {"_EM_MAX_ITER": 50},
     ):
         row = ", ".join(f"{name[1:]} {value}" for name, value in changed.items())
-        with patch.dict(vars(_transfer), changed):
+        of_em = any(name.startswith("_EM") for name in changed)
+        module = _adaptation if of_em else _shrinkage_selection
+        with patch.dict(vars(module), changed):
             for method in (by_its_recentering, by_adaptation):
                 options = method, run, TransferDiscriminantAnalysis()
                 print_row(row[:52], trials, ["days", "people"], *options)

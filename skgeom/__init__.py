@@ -11,6 +11,7 @@ from skgeom._gaussian_regressor import GaussianRegressor
 from skgeom._hessian.diagnostics import ProjectionConditions, SeparationGrid
 from skgeom._hessian.input_hessian import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
+from skgeom._kernel._calibration import Calibration
 from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel.kernel_pca import LandmarkKernelPCA
 from skgeom._patterns import activation_patterns, spatial_filters
@@ -19,11 +20,14 @@ from skgeom._prototypes.gmlvq import GMLVQ
 from skgeom._prototypes.plrsq import PLRSQ
 from skgeom._prototypes.rslvq import RSLVQ
 from skgeom._region_covariance import RegionCovariance
-from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
+from skgeom._rejection.accuracy_rejection import accuracy_rejection_curve
+from skgeom._rejection.rejection_classifier import RejectionClassifier
 from skgeom._selection import Selection
 from skgeom._statistics import ClassStatistics
-from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
-from skgeom.utils.validation import warn_of_scikit_geometry
+from skgeom._transfer.recentering import Recentering
+from skgeom._transfer.transfer_discriminant import TransferDiscriminantAnalysis
+from skgeom._version import __version__ as __version__
+from skgeom.utils.warn import warn_of_scikit_geometry
 
 __all__ = [
     "GLRSQ",
@@ -32,6 +36,7 @@ __all__ = [
     "RSLVQ",
     "SQFA",
     "AMAGauss",
+    "Calibration",
     "ClassStatistics",
     "CovarianceHessianProjection",
     "GaussianClassifier",
@@ -53,7 +58,6 @@ __all__ = [
     "make_domain_scorer",
     "spatial_filters",
 ]
-__version__ = "0.1.0"
 
 _SUBMODULES = ["baselines", "datasets", "geometry", "objectives", "optim", "plotting"]
 

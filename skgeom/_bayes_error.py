@@ -8,19 +8,14 @@ from scipy.special import gammainc, gammaincc, ndtri
 from scipy.stats.qmc import Sobol
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._statistics import check_means, checked_statistics
+from skgeom._statistics import check_covariances, checked_statistics
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.utils.array_api import to_numpy
-from skgeom.utils.estimator import positive, validated_parameters
+from skgeom.utils._sklearn import Interval, StrOptions, positive, validated_parameters
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
-from skgeom.utils.validation import (
-    check_priors,
-    check_two_classes,
-    cholesky,
-    warn_user,
-)
+from skgeom.utils.methods import on_host
+from skgeom.utils.validation import check_priors, check_two_classes, cholesky
+from skgeom.utils.warn import warn_user
 
 # Number of randomly shifted sets of directions, whose scatter determines the standard
 # error, and the first and the largest number of directions of a set
@@ -165,8 +160,8 @@ def bayes_error(
     """
     statistics = checked_statistics(statistics)
     check_two_classes(statistics.classes, "bayes_error", "statistics")
-    check_means(statistics, "bayes_error")
-    statistics = statistics.__sklearn_array_api_convert__(to_numpy)
+    check_covariances(statistics, "bayes_error")
+    statistics = on_host(statistics)
     priors = check_priors(priors, statistics.counts)
     noise = regularization * np.eye(statistics.n_features)
     covariances = statistics.covariances + noise

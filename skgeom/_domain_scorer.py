@@ -5,10 +5,9 @@ from functools import partial, wraps
 from inspect import signature
 
 from sklearn.metrics import make_scorer
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skgeom.utils.estimator import validated_parameters
+from skgeom.utils._sklearn import StrOptions, validated_parameters
 
 
 @validated_parameters(

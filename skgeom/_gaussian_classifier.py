@@ -6,7 +6,6 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import unique_labels
 
 from skgeom._held_out import (
@@ -17,55 +16,48 @@ from skgeom._held_out import (
 )
 from skgeom._regularized_gaussians import (
     POOLINGS,
-    Coordinates,
-    closed_form_ridge,
+    TARGETS,
+    SingularCovarianceError,
     coordinates_of,
     gaussians_of,
-    maximum_likelihood,
-    pooled_and_total,
-    pooling_intensities,
     select_covariances,
-    target_variances,
-    whitener,
-    without_rounding,
+    shrunk_gaussians,
 )
 from skgeom._selection import label_noise
 from skgeom._statistics import (
     ClassStatistics,
-    check_means,
+    UndefinedCovarianceError,
+    check_covariances,
     checked_statistics,
-    closed_form_shrinkage,
+    in_host_memory,
     statistics_of_samples,
     without_axes,
 )
+from skgeom.utils._dask import is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
+from skgeom.utils._sklearn import HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
-    check_not_dask,
-    float_dtypes,
     in_double,
-    is_dask,
-    like,
-    move_attributes,
     namespace,
-    on_cpu,
-    to_numpy,
 )
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    current_progress,
-    estimator_method,
-    naming,
-    validate_data,
+from skgeom.utils.errors import naming
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.methods import (
+    fit_method,
+    predict_method,
+    statistics_method,
+    update_method,
 )
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_priors,
     check_two_classes,
-    checked_groups,
-    labelled_samples,
     union_of_classes,
-    warn_if_outlier,
+    validate_data,
+    validated_samples,
 )
+from skgeom.utils.warn import warn_if_outlier
 
 
 class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
@@ -80,7 +72,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     .. math::
 
-       p(k \mid x) \propto \pi_k \, p(x \mid k)^{1 / T}, \qquad
+       p(k \mid x) \propto [\pi_k \, p(x \mid k)]^{1 / T}, \qquad
        p(x \mid k) = \mathcal N(x; \gamma_k, \Phi_k).
 
     The classifier requires only the counts, means and covariances of the classes. It
@@ -126,7 +118,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         The target: the diagonal of the pooled covariance, or its mean times the
         identity. None if the covariances are not shrunk.
     temperature_ : float
-        The temperature T, larger than 1 for densities that are overconfident on
+        The temperature T, larger than 1 for posteriors that are overconfident on
         held-out samples. 1 without held-out samples.
     label_noise_ : float
         The probability with which a label is random in the probabilities: 1 / (2 N) for
@@ -243,7 +235,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self.priors = priors
         self.verbose = verbose
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Fit the Gaussians to labeled samples.
 
@@ -284,35 +276,32 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             If one sample causes more than 99 % of the variance of all features, or if
             held-out samples are not classified better than by chance.
         """
-        X, y = labelled_samples(self, X, y)
-        if groups is not None:
-            check_not_dask(self, X, "Use groups=None")
-        groups = checked_groups(groups, y, sample_weight)
+        samples = validated_samples(self, X, y, sample_weight, groups, dask=True)
+        X, y, weights, groups, rows = samples
         estimator = self.covariance_estimator
-        held_out = projected = None
+        held_out = None
         selects = self.regularization == "auto" and estimator is None
         if selects and is_dask(X):
-            statistics, sample = statistics_and_sample(X, y, sample_weight)
+            statistics, sample = statistics_and_sample(X, y, weights)
             held_out = HeldOut(*sample)
-        else:
+        elif is_dask(X):
             statistics = ClassStatistics.from_data(
-                X, y, estimator, sample_weight=sample_weight
+                X, y, estimator, sample_weight=weights
             )
-        if not is_dask(X):
-            warn_if_outlier(X, sample_weight)
+        else:
+            statistics = statistics_of_samples(X, y, weights, estimator)
+            warn_if_outlier(X, weights, rows)
             if selects:
-                held_out = HeldOut(X, y, sample_weight, groups)
+                held_out = HeldOut(X, y, weights, groups)
         check_two_classes(statistics.classes, type(self).__name__)
         self._store(statistics, statistics.classes)
         self._forget_selection()
         if held_out is not None:
             self._distinct_shares = distinct_shares(held_out.y, held_out.weights)
-            samples = None if is_dask(X) else (X, y, sample_weight)
-            projected = self._select(held_out, samples)
-        self._set_gaussians(projected)
+        self._set_gaussians(held_out)
         return self
 
-    @estimator_method
+    @statistics_method
     def fit_statistics(self, statistics):
         """Fit the Gaussians to class statistics.
 
@@ -341,7 +330,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             regular.
         """
         statistics = checked_statistics(statistics)
-        check_means(statistics, "GaussianClassifier")
+        check_covariances(statistics, "GaussianClassifier")
         # A new object, because the caller may update the given object.
         statistics = without_axes(statistics)
         vars(self).pop("feature_names_in_", None)
@@ -354,7 +343,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self._set_gaussians()
         return self
 
-    @estimator_method
+    @update_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the Gaussians with more samples.
 
@@ -400,23 +389,26 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 f"{self.covariance_estimator!r}. Use covariance_estimator=None."
             )
         first = not hasattr(self, "statistics_")
-        X, y = labelled_samples(self, X, y, reset=first)
+        X, y, weights, *_ = validated_samples(
+            self, X, y, sample_weight, reset=first, dask=True
+        )
         if first:
-            statistics = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+            statistics = ClassStatistics.from_data(X, y, sample_weight=weights)
             known = statistics.classes
             self._forget_selection()
         else:
-            statistics = copy(self.statistics_).update(X, y, sample_weight)
+            statistics = copy(self.statistics_).update(X, y, weights)
             known = union_of_classes(statistics.classes, self.classes_)
         if classes is not None:
             classes = check_array(
-                on_cpu(classes), ensure_2d=False, dtype=None, input_name="classes"
+                classes, ensure_2d=False, dtype=None, input_name="classes"
             )
             with naming("classes"):
                 unique_labels(classes, known)  # raises if strings and numbers are mixed
                 known = union_of_classes(classes, known)
         self._store(statistics, known)
-        with suppress(ValueError):  # later samples can make covariances regular
+        # Later samples can make covariances regular.
+        with suppress(SingularCovarianceError, UndefinedCovarianceError):
             self._set_gaussians()
         return self
 
@@ -432,108 +424,61 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         seen, counts = statistics.classes.astype(classes.dtype), np.zeros(len(classes))
         counts[np.searchsorted(classes, seen)] = statistics.counts
         priors = check_priors(self.priors, counts) * (counts > 0)
-        self.priors_ = like(priors / priors.sum(), statistics.means)
+        self.priors_ = priors / priors.sum()
 
-    def _moments(self):
-        """Statistics in double precision, and numbers of distinct samples."""
-        statistics = self.statistics_.__sklearn_array_api_convert__(to_numpy)
-        shares = shares_of(statistics.classes, self._distinct_shares)
-        return statistics, statistics.counts * shares
+    def _set_gaussians(self, held_out=None):
+        """Compute the Gaussians from ``statistics_``, with selection if held out.
 
-    def _select(self, held_out, samples):
-        """Select the covariances; returns the statistics in the selected coordinates.
-
-        ``samples`` are X, y and weights in memory, or None. If there are more features
-        than samples, they are projected, because the projection of the covariances of
-        many classes would take longer.
-        """
-        statistics, n_distinct = self._moments()
-        pooled, total = pooled_and_total(statistics)
-        variances = target_variances(pooled, total, n_distinct.sum())
-        coordinates = {k: coordinates_of(total, v) for k, v in variances.items()}
-        if samples is not None and len(samples[1]) <= len(total):
-            X, y, weights = samples
-            X = to_numpy(X).astype(np.float64, copy=False)
-            projected = {
-                target: statistics_of_samples(X @ own.basis, y, weights)
-                for target, own in coordinates.items()
-            }
-        else:
-            projected = {
-                target: statistics.project(own.basis.T)
-                for target, own in coordinates.items()
-            }
-        poolings = POOLINGS[:1] if self.covariance == "shared" else POOLINGS
-        priors = to_numpy(self.priors_)
-        self.selection_ = select_covariances(
-            held_out, coordinates, projected, priors, poolings
-        )
-        if self.selection_ is None:
-            return None
-        self.temperature_ = self.selection_.temperature
-        self.label_noise_ = label_noise(len(held_out.y))
-        return projected[self.selection_.selected["target"]]
-
-    def _set_gaussians(self, projected=None):
-        """Compute the Gaussians from ``statistics_`` and ``selection_``.
-
-        Raises ValueError if a covariance is singular. Then there are no Gaussians.
+        Without Gaussians, because a covariance is singular, ``_gaussians`` is None.
         """
         self._gaussians = None
-        statistics, n_distinct = self._moments()
-        pooled, total = pooled_and_total(statistics)
+        statistics = in_host_memory(self.statistics_)
         is_shared, n_classes = self.covariance == "shared", len(statistics.counts)
-        shrinks = self.regularization == "auto"
-        sigma2 = self.regularization_ = 0.0 if shrinks else float(self.regularization)
-        selected = {} if self.selection_ is None else self.selection_.selected
         self.shrinkage_, self.ridge_ = np.full(n_classes, 1.0 * is_shared), 0.0
-        self.target_ = None
-        if shrinks and statistics.covariance_estimator is None:
-            self.target_ = selected.get("target", "diagonal")
-            variances = target_variances(pooled, total, n_distinct.sum())
-            own = coordinates_of(total, variances[self.target_])
-            if projected is None:
-                projected = statistics.project(own.basis.T)
-            covariances = maximum_likelihood(projected)
-            weights = projected.counts / projected.counts.sum()
-            pooled = np.tensordot(weights, covariances, axes=1)
-            if selected:
-                q, self.ridge_ = selected["pooling"], float(selected["ridge"])
-                self.shrinkage_ = pooling_intensities(q, n_distinct, len(pooled))
-            else:
-                self.ridge_ = closed_form_ridge(pooled, n_distinct)
-                mixed = (1 - self.ridge_) * covariances + self.ridge_ * np.eye(
-                    len(pooled)
-                )
-                W = whitener(np.tensordot(weights, mixed, axes=1))
-                if not is_shared:
-                    self.shrinkage_ = closed_form_shrinkage(
-                        W.T @ covariances @ W, statistics.counts
-                    )
+        self.regularization_, self.target_ = 0.0, None
+        if self.regularization != "auto":
+            self.regularization_ = float(self.regularization)
+        if self.regularization == "auto" and statistics.covariance_estimator is None:
+            gaussians = self._shrunk_gaussians(statistics, held_out)
         else:
-            own = Coordinates(np.eye(len(total))) if sigma2 else coordinates_of(total)
-            covariances = without_rounding(statistics, total)
-            covariances = own.basis.T @ covariances @ own.basis + sigma2 * np.eye(
-                own.basis.shape[1]
-            )
-            pooled = np.tensordot(statistics.counts, covariances, axes=1)
-            pooled = pooled / statistics.counts.sum()
-        names = [f"class {label}" for label in statistics.classes]
-        whiteners, log_scales = gaussians_of(
-            covariances, pooled, self.shrinkage_, self.ridge_, names
-        )
-        # The prior of a class without samples is zero, so its Gaussian is arbitrary.
-        seen = statistics.classes.astype(self.classes_.dtype)
-        rows = np.minimum(np.searchsorted(seen, self.classes_), len(seen) - 1)
+            gaussians = gaussians_of(statistics, self.regularization_, is_shared)
+        self.shrinkage_, self.ridge_ = gaussians.intensities, gaussians.ridge
+        seen, rows = statistics.classes.astype(self.classes_.dtype), slice(None)
+        if len(seen) < len(self.classes_):
+            # The prior of a class without samples is zero: its Gaussian is arbitrary.
+            rows = np.minimum(np.searchsorted(seen, self.classes_), len(seen) - 1)
         self._means = statistics.means[rows]
-        rows = rows if len(whiteners) > 1 else [0]
-        self._gaussians = (own.basis @ whiteners)[rows]
-        self._log_scales = log_scales[rows] + own.log_volume
-        move_attributes(self, self.statistics_.means)
-        texts = (f"{name} {value}" for name, value in selected.items())
-        current_progress().print(
-            ", ".join([*texts, f"temperature_ {self.temperature_:.3g}"])
+        rows = rows if len(gaussians.whiteners) > 1 else slice(None)
+        self._gaussians = gaussians.whiteners[rows]
+        self._log_scales = gaussians.log_scales[rows]
+
+    def _shrunk_gaussians(self, statistics, held_out):
+        """The Gaussians with shrunk covariances; selects their parameters first."""
+        is_shared = self.covariance == "shared"
+        shares = shares_of(statistics.classes, self._distinct_shares)
+        n_distinct, targets = statistics.counts * shares, TARGETS
+        if held_out is None:
+            targets = [self._selected().get("target", TARGETS[0])]
+        coordinates = coordinates_of(statistics, n_distinct, targets)
+        if held_out is not None:
+            poolings = POOLINGS[:1] if is_shared else POOLINGS
+            self.selection_ = select_covariances(
+                held_out, coordinates, self.priors_, poolings
+            )
+        if held_out is not None and self.selection_ is not None:
+            self.temperature_ = self.selection_.temperature
+            self.label_noise_ = label_noise(len(held_out.y))
+        selected = {"target": TARGETS[0]} | self._selected()
+        self.target_ = selected.pop("target")
+        texts = (f"{name} {value}" for name, value in self._selected().items())
+        texts = ", ".join([*texts, f"temperature_ {self.temperature_:.3g}"])
+        current_progress().print(texts)
+        return shrunk_gaussians(
+            coordinates[self.target_], n_distinct, is_shared, **selected
         )
+
+    def _selected(self):
+        return {} if self.selection_ is None else self.selection_.selected
 
     # Prediction
 
@@ -544,7 +489,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         which is common to all classes. For samples far from the means, adding the
         summand would reduce the precision of the differences between classes.
         """
-        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
+        X = validate_data(self, X, reset=False)
         xp, X = namespace(X), in_double(X)
         if self._gaussians is None:
             self._set_gaussians()  # raises the error
@@ -568,7 +513,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 largest = xp.max(densities, axis=1)
                 densities = densities - largest[:, None]
                 common = constant + largest
-            return densities / temperature + xp.log(self.priors_), common
+            return (densities + xp.log(self.priors_)) / temperature, common
 
     def _joint_log_likelihood(self, X):
         return self._log_joint(X, self.temperature_)[0]
@@ -576,7 +521,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _log_posteriors(self, joint):
         return noisy_log_posteriors(joint, self.label_noise_, self.priors_)
 
-    @estimator_method
+    @predict_method
     def score_samples(self, X):
         """Compute the log-density of each sample; outliers have low values.
 

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._held_out import (
     MOST_SAMPLES,
@@ -24,23 +23,16 @@ from skgeom._regularized_gaussians import (
 )
 from skgeom._selection import fit_temperature, selection_of, standard_error
 from skgeom._statistics import statistics_of_samples
-from skgeom.utils.array_api import check_library, check_not_dask
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    estimator_method,
-    positive,
-    validate_data,
-)
+from skgeom.utils._sklearn import Interval, StrOptions, positive
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.memory import require_memory
+from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.validation import (
-    checked_groups,
-    checked_targets,
     raise_too_large,
-    real_array,
-    require_memory,
-    warn_if_outlier,
-    warn_user,
-    weighted_samples,
+    validate_data,
+    validated_samples,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_user
 
 # In descending order. Small values are best for the videos of
 # examples/filters/plot_speed_regression.py, large values if the target changes the
@@ -162,7 +154,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         self.n_points = n_points
         self.prior_samples = prior_samples
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Estimate the Gaussians at the levels of the target.
 
@@ -201,16 +193,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             errors of held-out samples are significantly smaller than those of the mean
             of the targets, or if no sample can be held out.
         """
-        check_not_dask(self, X, "Fit it to a sample of the rows")
-        check_library(X, self)
-        X = validate_data(self, X, dtype=np.float64)
-        y = real_array(checked_targets(y, X, y_numeric=True), "y").astype(np.float64)
-        weights = np.ones(len(y))
-        given = X, sample_weight
-        groups = checked_groups(groups, y, sample_weight)
-        if sample_weight is not None:
-            X, y, weights = weighted_samples(X, y, sample_weight)
-            weights = weights / weights.mean()
+        samples = validated_samples(
+            self, X, y, sample_weight, groups, numeric=True, dtype=np.float64
+        )
+        X, y, weights, groups, _ = samples
+        weights = np.ones(len(y)) if weights is None else weights / weights.mean()
         _check_range(X, weights)
         self._varies = varies = _varying(X, weights)
         means = np.average(X, axis=0, weights=weights)
@@ -219,7 +206,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         self.prior_samples_, self.interval_temperature_ = self.prior_samples, 1.0
         self.selection_ = None
         if self.prior_samples == "auto":
-            warn_if_outlier(*given)
+            warn_if_outlier(samples.X, samples.weights, samples.rows)
             model, folds = self._select(X, y, weights, groups)
             n_levels, self.prior_samples_ = model.n_levels, model.prior_samples
             temperature = model._fit_temperature(X, y, weights, folds)
@@ -352,7 +339,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         # examples/filters/plot_speed_regression.py.
         return max(fit_temperature(scores, codes, sums), 1.0)
 
-    @estimator_method
+    @predict_method
     def predict_density(self, X):
         """Compute the posterior probabilities of the targets in ``grid_``.
 
@@ -374,7 +361,6 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         MemoryError
             If the probabilities do not fit into memory.
         """
-        check_library(X, self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         _check_memory(len(self.grid_), len(X))
         X = X[:, self._varies]
@@ -398,7 +384,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         log_posterior += np.log(self.prior_)
         return np.exp(log_posterior - logsumexp(log_posterior, axis=1, keepdims=True))
 
-    @estimator_method
+    @predict_method
     def predict(self, X):
         """Predict the targets by their posterior means.
 

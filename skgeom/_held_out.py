@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import _num_samples
 
 from skgeom._statistics import (
     ClassStatistics,
@@ -13,13 +12,10 @@ from skgeom._statistics import (
     without,
 )
 from skgeom.utils._dask import map_row_blocks, merged
+from skgeom.utils._sklearn import num_samples
 from skgeom.utils.array_api import take, to_numpy
-from skgeom.utils.validation import (
-    ROWS_PER_BLOCK,
-    checked_samples,
-    require_memory,
-    weighted_samples,
-)
+from skgeom.utils.memory import ROWS_PER_BLOCK, require_memory
+from skgeom.utils.validation import samples_of_block
 
 # Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
 # MNIST, the accuracy of a Gaussian classifier differs by at most 0.04 percentage
@@ -48,14 +44,12 @@ class HeldOut:
     Parameters
     ----------
     X, y, sample_weight : array of shape (n_samples, n_features), ndarray, ndarray
-        Validated samples, their labels, and their weights or None.
+        Validated samples, their labels, and their positive weights or None.
     groups : ndarray of int or None
         Indices of the groups of samples of positive weight.
     """
 
     def __init__(self, X, y, sample_weight=None, groups=None):
-        if sample_weight is not None:
-            X, y, sample_weight = weighted_samples(X, y, sample_weight)
         rows, weights = sample_rows(X, y, sample_weight, groups)
         self._has_groups = groups is not None
         X, y = to_numpy(take(X, rows)).astype(np.float64, copy=False), y[rows]
@@ -428,9 +422,9 @@ def _merge(parts):
 
 def _some_of_block(X, y, sample_weight):
     """Keys, samples, labels and weights of the selected rows of positive weight."""
-    if _num_samples(X) == 0:
+    if num_samples(X) == 0:
         return None
-    X, y, weights = checked_samples(X, y, sample_weight, some=False)
+    X, y, weights = samples_of_block(X, y, sample_weight, whole=False)[:3]
     weights = np.ones(len(y)) if weights is None else weights
     return _smallest(row_keys(X), X, y, weights) if len(y) else None
 

@@ -5,10 +5,11 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from skgeom.utils.estimator import BaseEstimator, estimator_method
+from skgeom.utils._sklearn import Interval, Options, StrOptions
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
+from skgeom.utils.methods import fit_method
 from skgeom.utils.threads import map_threads
 from skgeom.utils.validation import check_array, check_finite, shape_of
 
@@ -114,7 +115,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         self.regularization = regularization
         self.channel_axis = channel_axis
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y=None):
         """Validate the parameters and the images, without learning from them.
 

@@ -27,6 +27,14 @@ from skgeom._selection import (
     tempered_scores,
     warn_if_at_chance,
 )
+from skgeom._statistics import (
+    ClassStatistics,
+    closed_form_shrinkage,
+    defined_moments,
+    projected,
+    statistics_of_samples,
+    with_counts,
+)
 from skgeom.utils.linalg import semidefinite_root
 
 # A relative variance below this constant times the number of features is a rounding
@@ -35,41 +43,57 @@ ROUNDING = np.finfo(np.float64).resolution
 # Candidates of the pooling and of the ridge, from the most to the least regularized. If
 # there are fewer samples than features, ridges near 1 differ as much as ridges near 0
 # (benchmarks/bench_gaussian.py compares different grids).
+TARGETS = "diagonal", "identity"
 POOLINGS = (np.inf, 3.0, 0.5, 0.0)
 RIDGES = (1, 0.99, 0.95, 0.8, 0.5, 0.25, 0.1, 1e-2, 1e-3, 1e-5, 1e-7)
 # A pooling with larger intensities of all classes nearly equals an infinite one.
 _NEARLY_POOLED = 0.95
 
 
+class SingularCovarianceError(ValueError):
+    """The covariance of a class or of all samples is singular."""
+
+
 class Gaussians(NamedTuple):
-    """Whitening matrices W of the classes, such that W' covariance W is the identity.
+    """Gaussian classes, with whitening matrices W: W' covariance W is the identity.
 
     ``whiteners`` has shape (n_classes, n_features, n), or (1, n_features, n) if all
     classes have the same covariance. ``log_scales`` are half of the log-determinants of
-    the covariances.
+    the covariances in the span of the samples. The covariances are shrunk to the pooled
+    covariance with ``intensities``, (n_classes,), and to D with the intensity
+    ``ridge``.
     """
 
     whiteners: np.ndarray
     log_scales: np.ndarray
+    intensities: np.ndarray
+    ridge: float = 0.0
 
 
 class Coordinates(NamedTuple):
     """Linear coordinates ``X @ basis`` in which D is the identity.
 
     ``log_volume`` is the logarithm of the factor by which the coordinates decrease
-    volumes in the span of the samples.
+    volumes in the span of the samples. ``statistics`` are those in the coordinates.
     """
 
     basis: np.ndarray
-    log_volume: float = 0.0
+    log_volume: float
+    statistics: ClassStatistics
 
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
+    return defined_moments(statistics).covariances.scaled(
+        _likelihood_factors(statistics)
+    )
+
+
+def _likelihood_factors(statistics):
+    """The ratios of maximum likelihood covariances and those of statistics."""
     if statistics.covariance_estimator is not None:
-        return statistics.covariances
-    factors = np.maximum(1 - 1 / statistics.counts, 0)
-    return statistics.covariances * factors[:, None, None]
+        return np.ones(len(statistics.counts))
+    return np.maximum(1 - 1 / statistics.counts, 0)
 
 
 def pooled_and_total(statistics):
@@ -80,9 +104,8 @@ def pooled_and_total(statistics):
     standard deviation if the samples were centered before.
     """
     weights = statistics.counts / statistics.counts.sum()
-    factors = np.maximum(1 - 1 / statistics.counts, 0)
-    factors = factors if statistics.covariance_estimator is None else 1.0
-    pooled = np.tensordot(weights * factors, statistics.covariances, axes=1)
+    factors = _likelihood_factors(statistics)
+    pooled = defined_moments(statistics).covariances.mean(weights * factors)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)
@@ -96,7 +119,7 @@ def pooled_and_total(statistics):
 
 def without_rounding(statistics, total):
     """Covariances of the classes, in which rounding errors of variances become zero."""
-    covariances = maximum_likelihood(statistics)
+    covariances = maximum_likelihood(statistics).values
     own = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     sizes = np.abs(statistics.means) + np.sqrt(np.diag(total))
     varies = (own > ROUNDING * sizes) & (np.diag(total) > 0)
@@ -124,8 +147,19 @@ def target_variances(pooled, total, n_distinct):
     return {"diagonal": own, "identity": np.full_like(own, mean)}
 
 
-def coordinates_of(total, variances=None):
-    r"""Coordinates of the samples in which D is the identity.
+def coordinates_of(statistics, n_distinct, targets=TARGETS):
+    """The coordinates for each target, as a dict."""
+    pooled, total = pooled_and_total(statistics)
+    found = {}
+    for target in targets:
+        variances = target_variances(pooled, total, n_distinct.sum())[target]
+        basis, log_volume = basis_of(total, variances)
+        found[target] = Coordinates(basis, log_volume, projected(statistics, basis))
+    return found
+
+
+def basis_of(total, variances=None):
+    r"""Coordinates of the samples in which D is the identity, and their log-volume.
 
     The columns of the basis span :math:`D^{-1} T` with the total covariance T, which
     contains all discriminants. If T has full rank, the basis is
@@ -140,11 +174,12 @@ def coordinates_of(total, variances=None):
 
     Returns
     -------
-    Coordinates
+    basis : ndarray of shape (n_features, n)
+    log_volume : float
     """
     totals = np.diag(total)
     if not totals.max() > np.finfo(np.float64).tiny:
-        raise ValueError(
+        raise SingularCovarianceError(
             "All features are constant, or their variances are too small for "
             f"floating-point numbers (largest variance {totals.max():.3g}). "
             "Multiply X by a common factor, or use StandardScaler."
@@ -157,15 +192,15 @@ def coordinates_of(total, variances=None):
     tol = 10 * len(total) * ROUNDING
     root = semidefinite_root(total / deviations / deviations[:, None], tol)
     if root.shape[1] == len(total):
-        return Coordinates(np.diag(1 / scales), float(np.log(scales).sum()))
+        return np.diag(1 / scales), float(np.log(scales).sum())
     axes, _ = np.linalg.qr(root)
     samples, _ = np.linalg.qr(deviations[:, None] * axes)
     axes, _ = np.linalg.qr((deviations / scales)[:, None] * axes)
     basis = axes / scales[:, None]
-    return Coordinates(basis, -float(np.linalg.slogdet(basis.T @ samples)[1]))
+    return basis, -float(np.linalg.slogdet(basis.T @ samples)[1])
 
 
-def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLINGS):
+def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     """Select the covariances with held-out samples, and calibrate the posteriors.
 
     Parameters
@@ -173,9 +208,7 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
     held_out : HeldOut
         The samples.
     coordinates : dict of Coordinates
-        Coordinates in which D is the identity, for each target.
-    statistics : dict of ClassStatistics
-        Statistics of all samples, in the coordinates of each target.
+        The coordinates for each target, with the statistics of all samples.
     priors : ndarray of shape (n_classes,)
         Prior probabilities of the classes.
     poolings : sequence of float
@@ -187,14 +220,22 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
         None if no samples can be held out.
     """
     rows, densities = [], []
-    for target, total in statistics.items():
-        shares = total.counts / total.counts.sum()
-        total, weights = in_distinct_samples(total, held_out.y, held_out.weights)
-        X, parts = held_out.X @ coordinates[target].basis, []
+    for own in coordinates.values():
+        shares = own.statistics.counts / own.statistics.counts.sum()
+        are_all = np.isclose(held_out.weights.sum(), own.statistics.counts.sum())
+        total, weights = in_distinct_samples(
+            own.statistics, held_out.y, held_out.weights
+        )
+        X, parts = held_out.X @ own.basis, []
         tried = _distinct_poolings(poolings, total)
         for out in held_out.folds():
-            sums = X[out], held_out.y[out], weights[out]
-            training = training_statistics(total, *sums, distinct=True)
+            part = X[out], held_out.y[out], weights[out]
+            if are_all:
+                training = statistics_of_distinct(
+                    *(np.delete(v, out, axis=0) for v in (X, held_out.y, weights))
+                )
+            else:
+                training = training_statistics(total, *part, distinct=True)
             if len(training.classes) == len(total.classes):  # not because of rounding
                 parts.append(_log_densities(training, shares, tried, X[out]))
                 rows.append(out)
@@ -203,7 +244,7 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
         return None
     rows = np.concatenate(rows[: len(densities[0])])
     densities = np.stack([np.concatenate(parts, axis=2) for parts in densities])
-    grid = np.meshgrid(list(statistics), tried, RIDGES, indexing="ij")
+    grid = np.meshgrid(list(coordinates), tried, RIDGES, indexing="ij")
     names = "target", "pooling", "ridge"
     candidates = dict(zip(names, map(np.ravel, grid), strict=True))
     densities = densities.reshape(-1, len(rows), len(priors))
@@ -211,13 +252,20 @@ def select_covariances(held_out, coordinates, statistics, priors, poolings=POOLI
     weights = (priors / total.counts)[labels] * weights[rows]
     weights, groups = weights / weights.sum(), held_out.groups[rows]
     samples, n = (labels, weights), len(held_out.y)
-    scores = tempered_scores(densities, np.log(priors), *samples, n)
+    joint = densities + np.log(priors)
+    scores = tempered_scores(joint, priors, *samples, n)
     # The diagonal does not depend on the units of the features, the identity does.
     selection = choose(candidates, scores, weights, groups, candidates["target"])
-    found = densities[selection.index]
-    warn_if_at_chance(found, labels, weights, groups)
-    temperature = calibrated_temperature(found, np.log(priors), *samples, groups, n)
+    warn_if_at_chance(densities[selection.index], labels, weights, groups)
+    joint = joint[selection.index]
+    temperature = calibrated_temperature(joint, priors, *samples, groups, n)
     return replace(selection, temperature=temperature)
+
+
+def statistics_of_distinct(X, y, weights):
+    """Statistics of distinct samples with weights, whose counts are their numbers."""
+    found = statistics_of_samples(X, y, weights)
+    return with_counts(found, np.unique(y, return_counts=True)[1])
 
 
 def _distinct_poolings(poolings, statistics):
@@ -237,8 +285,8 @@ def _log_densities(training, shares, poolings, X):
     They are NaN for candidates with which the covariance of a class is singular.
     """
     covariances, ridges = maximum_likelihood(training), np.array(RIDGES)[:, None]
-    pooled, (n_samples, n) = np.tensordot(shares, covariances, axes=1), X.shape
-    found = np.empty((len(poolings), len(ridges), n_samples, len(covariances)))
+    pooled, (n_samples, n) = covariances.mean(shares), X.shape
+    found = np.empty((len(poolings), len(ridges), n_samples, len(shares)))
     for of_pooling, pooling in zip(found, poolings, strict=True):
         intensities = pooling_intensities(pooling, training.counts, n)
         for k, (mean, rho) in enumerate(zip(training.means, intensities, strict=True)):
@@ -268,33 +316,84 @@ def _principal_axes(covariance, rank):
     return np.square(sizes), left
 
 
-def gaussians_of(covariances, pooled, intensities, ridge, names):
-    """The Gaussians of classes, in coordinates in which D is the identity.
+def gaussians_of(statistics, variance, is_shared):
+    """The Gaussians of classes whose covariances are not shrunk.
 
     Parameters
     ----------
-    covariances : ndarray of shape (n_classes, n, n)
-    pooled : ndarray of shape (n, n)
-    intensities : ndarray of shape (n_classes,)
-        The intensities of ``pooled``. If all are one, there is one covariance.
-    ridge : float
-        The intensity of D.
-    names : list of str
-        Names of the classes in errors.
+    statistics : ClassStatistics
+    variance : float
+        The variance that is added to all features.
+    is_shared : bool
+        Whether all classes have the pooled covariance.
 
     Raises
     ------
-    ValueError
-        If the covariance of a class is singular.
+    SingularCovarianceError
+        If a covariance is singular in the span of the samples.
     """
+    _, total = pooled_and_total(statistics)
+    basis, log_volume = np.eye(len(total)), 0.0
+    if not variance:
+        basis, log_volume = basis_of(total)
+    covariances = basis.T @ without_rounding(statistics, total) @ basis
+    covariances += variance * np.eye(basis.shape[1])
+    pooled = np.tensordot(statistics.counts, covariances, axes=1)
+    pooled = pooled / statistics.counts.sum()
+    intensities = np.full(len(covariances), 1.0 * is_shared)
+    coordinates = Coordinates(basis, log_volume, statistics)
+    return _gaussians(coordinates, covariances, pooled, intensities)
+
+
+def shrunk_gaussians(coordinates, n_distinct, is_shared, pooling=None, ridge=None):
+    """The Gaussians of classes with shrunk covariances.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    n_distinct : ndarray of shape (n_classes,)
+        Numbers of distinct samples of the classes.
+    is_shared : bool
+        Whether all classes have the pooled covariance.
+    pooling, ridge : float, default=None
+        The selected parameters. None uses closed forms.
+
+    Raises
+    ------
+    SingularCovarianceError
+        If a covariance is singular in the span of the samples.
+    """
+    counts = coordinates.statistics.counts
+    covariances = maximum_likelihood(coordinates.statistics)
+    pooled = covariances.mean(counts / counts.sum())
+    if pooling is not None:
+        intensities = pooling_intensities(pooling, n_distinct, len(pooled))
+        return _gaussians(coordinates, covariances, pooled, intensities, ridge)
+    ridge = closed_form_ridge(pooled, n_distinct)
+    W = whitener((1 - ridge) * pooled + ridge * np.eye(len(pooled)))
+    intensities = np.ones(len(counts))
+    if not is_shared:
+        intensities = closed_form_shrinkage(W.T @ covariances.values @ W, counts)
+    return _gaussians(coordinates, covariances, pooled, intensities, ridge)
+
+
+def _gaussians(coordinates, covariances, pooled, intensities, ridge=0.0):
+    """The Gaussians of covariances, (c, n, n), in coordinates in which D is I."""
+    names = [f"class {label}" for label in coordinates.statistics.classes]
     if (intensities == 1).all():
-        covariances, names = pooled[None], ["all classes together"]
+        names = ["all classes together"]
     found = []
-    for covariance, rho, name in zip(covariances, intensities, names, strict=False):
-        mixed = (1 - ridge) * ((1 - rho) * covariance + rho * pooled)
+    for k, name in enumerate(names):
+        rho = intensities[k]
+        mixed = (1 - ridge) * ((1 - rho) * covariances[k] + rho * pooled)
         found.append(_whitener(mixed + ridge * np.eye(len(pooled)), name))
     whiteners, log_scales = zip(*found, strict=True)
-    return Gaussians(np.stack(whiteners), np.array(log_scales))
+    return Gaussians(
+        coordinates.basis @ np.stack(whiteners),
+        np.array(log_scales) + coordinates.log_volume,
+        intensities,
+        float(ridge),
+    )
 
 
 def closed_form_ridge(pooled, n_distinct):
@@ -332,7 +431,7 @@ def _whitener(covariance, name):
     scales = 1 / np.diag(found)
     if not (scales > np.sqrt(n_features * ROUNDING) * deviations).all():
         rank = np.linalg.matrix_rank(covariance, hermitian=True)
-        raise ValueError(
+        raise SingularCovarianceError(
             f"The covariance of {name} is singular: its rank is {rank}, but the "
             f"samples span {n_features} dimensions. Use a positive regularization, a "
             'shrinking covariance_estimator such as "oas", fewer features, or more '

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_softmax, softmax
 
-from skgeom.utils.validation import warn_user
+from skgeom.utils.html import html_table
+from skgeom.utils.warn import warn_user
 
 # Ratio of the temperatures at which candidates are compared. With the square root of 2,
 # the selected values are nearly the same (benchmarks/bench_gaussian.py).
@@ -22,6 +23,10 @@ _RATIO = 2.0
 _LEAST_ERRORS = 2.0
 # Fraction of held-out errors that is negligible.
 PRECISION = 0.01
+# The lowest temperature of densities of unknown scale: the temperatures of prototypes
+# of matrices are between 0.04 and 1. With 1 as the lowest temperature, the accuracy of
+# PLRSQ on 20 data sets is 3.2 percentage points lower, and the log-loss 0.04 larger.
+_LOWEST = 1 / 64
 
 
 @dataclass(frozen=True)
@@ -40,9 +45,7 @@ class Selection:
         candidates that were not tried, or for which a covariance is singular.
     standard_errors : ndarray of shape (n_candidates,)
         Standard errors of the differences from the best score, by paired differences of
-        the held-out samples. The error of the best candidate is zero. It is NaN for
-        candidates that were not compared: KernelDiscriminantAnalysis compares one
-        regularization for each gamma.
+        the held-out samples. The error of the best candidate is zero.
     index : int
         Index of the selected candidate: the first one whose score is at most one
         standard error below the best score.
@@ -73,6 +76,16 @@ class Selection:
     def selected(self):
         """The selected value of each parameter, as a dict."""
         return {name: values[self.index] for name, values in self.candidates.items()}
+
+    def _repr_html_(self):
+        """The ten best candidates and the selected one, in the order of preference."""
+        best = np.argsort(-self.scores, kind="stable")[:10]  # NaN is last
+        shown = sorted({*best[np.isfinite(self.scores[best])].tolist(), self.index})
+        columns = [*self.candidates.values(), self.scores, self.standard_errors]
+        rows = [[column[k] for column in columns] for k in shown]
+        title = f"Selection from {len(self.scores)} candidates"
+        header = [*self.candidates, "score", "standard error"]
+        return html_table(title, header, rows, shown.index(self.index))
 
 
 def choose(candidates, scores, weights, groups=None, alternatives=None):
@@ -144,75 +157,79 @@ def label_noise(n_samples):
     return 0.5 / n_samples
 
 
-def tempered_scores(log_densities, log_priors, labels, weights, n_samples, lowest=1.0):
+def tempered_scores(scores, priors, labels, weights, n_samples, are_densities=False):
     r"""Log posteriors of the classes of held-out samples, at the best temperature.
 
-    The posteriors are proportional to :math:`\pi_k \, p(x \mid k)^{1 / T}`. The
-    temperature T of a candidate is the product of ``lowest`` and a power of 2 from 1
-    upwards, with the largest mean log posterior. Labels are random with the probability
+    The posteriors are ``softmax(scores / T)``, so the temperature T does not change the
+    predicted classes. T of a candidate is the power of 2 from 1 upwards with the
+    largest mean log posterior. Labels are random with the probability
     :func:`label_noise`.
 
     Parameters
     ----------
-    log_densities : ndarray of shape (n_candidates, n_held_out, n_classes)
-        Logarithms of the densities of the classes, up to a common term; NaN if a
-        covariance is singular.
-    log_priors : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities.
+    scores : ndarray of shape (n_candidates, n_held_out, n_classes)
+        Logarithms of prior times density, up to a common term; NaN if a covariance is
+        singular.
+    priors : ndarray of shape (n_classes,)
+        Probabilities of random labels.
     labels, weights : ndarray of shape (n_held_out,)
         Encoded labels, and weights that sum to one.
     n_samples : int
         The number n of training samples.
-    lowest : float, default=1.0
-        The lowest temperature.
+    are_densities : bool, default=False
+        Whether the scores are logarithms of densities of unknown scale. The logarithms
+        of the priors are then added to ``scores / T``, so T changes the influence of
+        the priors, and T is at least 1/64.
 
     Returns
     -------
     ndarray of shape (n_candidates, n_held_out)
     """
-    scores = np.full(log_densities.shape[:2], np.nan)
+    log_posteriors = np.full(scores.shape[:2], np.nan)
     means = np.full(len(scores), -np.inf)
-    active = np.flatnonzero(np.isfinite(log_densities).all(axis=(1, 2)))
+    active = np.flatnonzero(np.isfinite(scores).all(axis=(1, 2)))
+    lowest, offsets = _scale_of(are_densities, priors)
     temperature = lowest
     while len(active):
-        joint = log_densities[active] / temperature + log_priors
-        found = _log_posteriors(joint, log_priors, labels[None], n_samples)
+        joint = scores[active] / temperature + offsets
+        found = _log_posteriors(joint, priors, labels[None], n_samples)
         new = found @ weights
         is_better = np.round(new - means[active], 6) > 0
         active, found = active[is_better], found[is_better]
-        means[active], scores[active] = new[is_better], found
+        means[active], log_posteriors[active] = new[is_better], found
         temperature *= _RATIO
-    return scores
+    return log_posteriors
 
 
 def calibrated_temperature(
-    log_densities, log_priors, labels, weights, groups, n, lowest=1.0
+    scores, priors, labels, weights, groups, n, are_densities=False
 ):
     r"""The temperature that calibrates the posteriors of held-out samples.
 
     The posteriors are those of :func:`tempered_scores`. The temperature is a power of
     the square root of 2, and minimizes the log-loss. It is raised until the expected
     error rate is at least :func:`least_error_rate`, because a few samples without
-    errors do not prove that posteriors near 1 are correct. A temperature below
-    ``lowest`` is used only if the gain exceeds two standard errors, and the largest
-    loss of two samples: by default, posteriors are sharpened only then, because filters
+    errors do not prove that posteriors near 1 are correct. A temperature below the
+    lowest one of :func:`tempered_scores` sharpens the posteriors. It is used only if
+    the gain exceeds two standard errors, and the largest loss of two samples: filters
     that overfit also separate held-out samples, from which they were learned.
 
     Parameters
     ----------
-    log_densities : ndarray of shape (n_held_out, n_classes)
-    log_priors, labels, weights, n, lowest
+    scores : ndarray of shape (n_held_out, n_classes)
+    priors, labels, weights, n, are_densities
         As for :func:`tempered_scores`.
     groups : ndarray of int of shape (n_held_out,) or None
         As for :func:`choose`.
     """
-    highest = np.ceil(np.log2(4096 + np.ptp(log_densities, axis=1).max()))
+    highest = np.ceil(np.log2(4096 + np.ptp(scores, axis=1).max()))
     temperatures = 2.0 ** np.arange(highest, -8.5, -0.5)
-    rows, n_classes = np.arange(len(labels)), log_densities.shape[1]
+    rows, n_classes = np.arange(len(labels)), scores.shape[1]
+    lowest, offsets = _scale_of(are_densities, priors)
     losses, with_random, errors = [], [], []
     for temperature in temperatures:
-        joint = log_densities / temperature + log_priors
-        with_random.append(-weights @ _log_posteriors(joint, log_priors, labels, n))
+        joint = scores / temperature + offsets
+        with_random.append(-weights @ _log_posteriors(joint, priors, labels, n))
         log_posteriors = log_softmax(joint, axis=1)
         losses.append(-log_posteriors[rows, labels])
         errors.append(weights @ (1 - np.exp(log_posteriors.max(axis=1))))
@@ -230,7 +247,12 @@ def calibrated_temperature(
     return float(temperatures[min(best, max(is_uncertain.sum() - 1, 0))])
 
 
-def _log_posteriors(joint, log_priors, labels, n):
+def _scale_of(are_densities, priors):
+    """The lowest temperature of scores, and a term that it does not divide."""
+    return (_LOWEST, np.log(priors)) if are_densities else (1.0, 0.0)
+
+
+def _log_posteriors(joint, priors, labels, n):
     """Log posteriors of the labels, with label noise."""
     own = np.take_along_axis(joint, labels[..., None], axis=-1)
     ratios = joint - own
@@ -238,7 +260,7 @@ def _log_posteriors(joint, log_priors, labels, n):
         np.exp(ratios, out=ratios)
         posteriors = 1 / (ratios @ np.ones(ratios.shape[-1]))
     noise = label_noise(n)
-    return np.log((1 - noise) * posteriors + noise * np.exp(log_priors[labels]))
+    return np.log((1 - noise) * posteriors + noise * priors[labels])
 
 
 def class_shares(labels, weights, power=0):

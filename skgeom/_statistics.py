@@ -1,65 +1,47 @@
 """Counts, means and covariances of classes: estimation, merging and projection."""
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from copy import copy, deepcopy
-from functools import partial, reduce
+from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import issparse
-from sklearn.base import clone
-from sklearn.utils import gen_batches
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
-from skgeom.objectives._pairwise import (
-    ClassMoments,
+from skgeom._moments import Moments
+from skgeom._sample_moments import moments_of_samples
+from skgeom.objectives._covariances import (
+    ArrayCovariances,
     StructuredCovariances,
-    plus_outer_products,
+    as_array,
+    check_memory,
+    covariances_of,
 )
-from skgeom.utils._dask import map_row_blocks, merged, naming_block
+from skgeom.utils._dask import is_dask, map_row_blocks, merged, naming_block
+from skgeom.utils._sklearn import get_feature_names, num_samples
 from skgeom.utils.array_api import (
-    has_float64,
-    in_double,
-    is_by_numpy,
-    is_dask,
     is_dispatched,
-    largest_size,
     like,
     namespace,
     on_cpu,
-    take,
     to_numpy,
 )
-from skgeom.utils.estimator import get_feature_names
+from skgeom.utils.html import html_table
 from skgeom.utils.linalg import fix_signs, project
 from skgeom.utils.validation import (
-    ROWS_PER_BLOCK,
     check_array,
     check_labels,
     check_same_features,
     check_semidefinite,
     check_symmetric,
-    checked_samples,
     kind_of,
     known_labels,
-    memory,
-    raise_too_large,
-    require_memory,
+    samples_of_block,
     union_of_classes,
 )
-
-# Supported estimators of pyriemann.geometry.covariance. The M-estimators "hub", "stu"
-# and "tyl" are excluded: they estimate a covariance up to a factor, but distances
-# between Gaussians depend on the scale of the covariances.
-_ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
-
-# Sums of squares in this range are computed without loss of precision, and sums over
-# classes do not overflow.
-_RANGE = np.finfo(np.float64)
-_SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 
 
 class UndefinedCovarianceError(ValueError, AttributeError):
@@ -160,46 +142,15 @@ class ClassStatistics:
 
     def __init__(self, classes, counts, means, covariances):
         _check_labels(classes, counts, covariances, "covariances", means)
-        means = check_array(on_cpu(means), dtype=np.float64, input_name="means")
+        means = check_array(means, dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
-        classes, counts, order = _checked_labels(classes, counts, len(means))
-        covariances, single = covariances[order], counts <= 1
-        if not isinstance(covariances, StructuredCovariances):
-            single = covariances[single]
+        self.classes, counts, order = _checked_labels(classes, counts, len(means))
+        covariances = covariances.take(order)
+        self.moments = Moments.of(counts, means[order], covariances)
         # One sample has no sample covariance.
-        estimator = "given" if single.any() else None
-        self._set(
-            classes,
-            counts,
-            means[order],
-            covariances,
-            covariance_estimator=estimator,
-        )
-
-    def _set(
-        self,
-        classes,
-        counts,
-        means,
-        matrices,
-        remainders=None,
-        axes=None,
-        covariance_estimator=None,
-        feature_names_in_=None,
-    ):
-        """Set the state; ``means`` is None if the matrices are second moments.
-
-        The matrix of a class is its scatter matrix, divided by the degrees of freedom.
-        The remainders are the rounding errors of the means, or None.
-        """
-        self.classes = classes
-        self.counts = counts
-        self.means = means
-        self._matrices = matrices
-        self._remainders = remainders
-        self.axes = axes
-        self.covariance_estimator = covariance_estimator
-        self.feature_names_in_ = feature_names_in_
+        single = (covariances[k].diagonal() for k in np.flatnonzero(counts <= 1))
+        self.covariance_estimator = "given" if any(map(np.any, single)) else None
+        self.axes = self.feature_names_in_ = None
 
     def _with(self, **changes):
         """A shallow copy with changed attributes."""
@@ -223,8 +174,8 @@ class ClassStatistics:
         >>> sum([], ClassStatistics.empty())
         ClassStatistics(0 classes, 0 features, 0 samples)
         """
-        labels, means = np.empty(0), np.empty((0, 0))
-        return make_statistics(labels, np.zeros(0, int), means, np.empty((0, 0, 0)))
+        none = np.zeros(0, int), np.empty((0, 0)), np.empty((0, 0, 0))
+        return make_statistics(np.empty(0), Moments.of(*none))
 
     @classmethod
     def from_data(
@@ -380,8 +331,10 @@ class ClassStatistics:
         """
         _check_labels(classes, counts, second_moments, "second_moments")
         second_moments = _checked_matrices(second_moments, "second_moments")
-        classes, counts, order = _checked_labels(classes, counts, len(second_moments))
-        return make_statistics(classes, counts, None, second_moments[order])
+        n_classes = second_moments.shape[0]
+        classes, counts, order = _checked_labels(classes, counts, n_classes)
+        moments = Moments.of(counts, None, second_moments.take(order))
+        return make_statistics(classes, moments)
 
     @classmethod
     def merge(cls, parts):
@@ -424,6 +377,16 @@ class ClassStatistics:
         return sum(map(_checked_type, parts), start=cls.empty())
 
     @property
+    def counts(self):
+        """Number of samples of each class, or the sum of their weights."""
+        return self.moments.counts
+
+    @property
+    def means(self):
+        """Mean of each class; None if there are second moments only."""
+        return None if self.moments.about_origin else self.moments.means
+
+    @property
     def covariances(self):
         """Covariance of each class; None if there are second moments only.
 
@@ -434,24 +397,12 @@ class ClassStatistics:
         """
         if self.means is None:
             return None
-        is_sample = self.covariance_estimator is None
-        for k in np.flatnonzero((self.counts <= 1) & is_sample):
-            # A covariance requires more than zero degrees of freedom.
-            if namespace(self.means).any(self._matrices[int(k), ...]):
-                raise UndefinedCovarianceError(
-                    f"The weights of class {self.classes[k]} add up to "
-                    f"{self.counts[k]:.3g}, but weights count samples: they must add "
-                    "up to more than 1 if the samples of the class differ. Multiply "
-                    "sample_weight by n_samples / sample_weight.sum(). After decay, "
-                    "exclude classes without recent samples from the statistics s: "
-                    "s.of_classes(s.classes[s.counts > 1])."
-                )
-        return self._matrices
+        return defined_moments(self).covariances.values
 
     @property
     def n_features(self):
         """Number of features of the means and covariances."""
-        return self._matrices.shape[-1]
+        return self.moments.covariances.shape[-1]
 
     @property
     def second_moments(self):
@@ -460,10 +411,11 @@ class ClassStatistics:
         For sample covariances :math:`\Phi_i`, which are unbiased, the mean of
         :math:`x x^\top` over :math:`n_i` samples is :math:`\Psi_i - \Phi_i / n_i`.
         """
+        covariances = self.moments.covariances.values
         if self.means is None:
-            return self._matrices
-        if isinstance(self._matrices, StructuredCovariances):
-            return self._matrices.plus(self.means, np.eye(len(self.means)))
+            return covariances
+        if isinstance(covariances, StructuredCovariances):
+            return covariances.plus(self.means, np.eye(len(self.means)))
         return self.covariances + self.means[:, :, None] * self.means[:, None, :]
 
     def pooled_covariances(self):
@@ -475,23 +427,11 @@ class ClassStatistics:
         Returns
         -------
         within : ndarray of shape (n_features, n_features)
-            Weighted mean of the class covariances. For structured covariances with more
-            than 1,000 features, the result is structured as well.
+            Weighted mean of the class covariances.
         total : ndarray of shape (n_features, n_features)
             The within-class covariance plus the weighted covariance of the class means.
         """
-        matrices = self._matrices if self.means is None else self.covariances
-        weights = like(self.counts / self.counts.sum(), matrices)
-        if isinstance(matrices, StructuredCovariances):
-            within = matrices.mean(weights)
-            if self.n_features <= 1000:  # 8 MB
-                within = within @ np.eye(self.n_features)
-        else:
-            within = namespace(matrices).tensordot(weights, matrices, axes=1)
-        if self.means is None:
-            return within, within
-        offsets = self.means - weights @ self.means
-        return within, plus_outer_products(within, offsets, weights)
+        return tuple(map(as_array, defined_moments(self).pooled()))
 
     def shrunk(self, shrinkage=None):
         r"""Shrink the class covariances towards the within-class covariance.
@@ -572,10 +512,8 @@ class ClassStatistics:
         intensities = np.broadcast_to(shrinkage, n_classes)
         intensities = like(intensities.copy(), covariances)[:, None, None]
         pooled, _ = _pooled(covariances, self.counts)
-        return self._with(
-            _matrices=covariances + intensities * (pooled - covariances),
-            covariance_estimator="shrunk",
-        )
+        shrunk = covariances + intensities * (pooled - covariances)
+        return self._with_covariances(shrunk, "shrunk")
 
     def project(self, components):
         """Compute the statistics of the linear features ``X @ components.T``.
@@ -599,9 +537,7 @@ class ClassStatistics:
         """
         names = self.feature_names_in_
         check_labels(components, -1, names, "components", "feature_names_in_")
-        components = check_array(
-            on_cpu(components), dtype=np.float64, input_name="components"
-        )
+        components = check_array(components, dtype=np.float64, input_name="components")
         n_features = self.n_features if self.axes is None else self.axes.shape[1]
         if components.shape[1] != n_features:
             raise ValueError(
@@ -610,16 +546,7 @@ class ClassStatistics:
             )
         if self.axes is not None:
             components = _coordinates(components, self.axes)
-        matrices, means = self._matrices, self.means
-        given = np.zeros(matrices.shape[:2]) if means is None else means
-        projected, products, _ = ClassMoments(given, matrices, 0.0)(components.T)
-        return make_statistics(
-            self.classes,
-            self.counts,
-            None if means is None else like(projected, matrices),
-            like(products, matrices),
-            covariance_estimator=self.covariance_estimator,
-        )
+        return projected(self, components.T)
 
     def of_classes(self, classes):
         """Select some of the classes.
@@ -654,9 +581,7 @@ class ClassStatistics:
                 f"classes={classes} contains labels that are not in the statistics, "
                 f"whose labels are {self.classes}. Remove these labels."
             )
-        names = "means", "_remainders", "_matrices", "classes", "counts"
-        arrays = {k: v for k, v in vars(self).items() if k in names and v is not None}
-        return self._with(**{name: take(v, rows) for name, v in arrays.items()})
+        return self._with(classes=self.classes[rows], moments=self.moments.take(rows))
 
     def decay(self, factor):
         """Reduce the weights of the samples.
@@ -698,7 +623,7 @@ class ClassStatistics:
         if not (isinstance(factor, Real) and 0 < factor <= 1):
             raise ValueError(f"factor must be a number in (0, 1], got {factor!r}.")
         self._check_sample_covariances("decayed")
-        found = reweighted(self, factor)
+        found = self._with(moments=self.moments.scaled(factor))
         return found.of_classes(found.classes[found.counts >= np.finfo(float).eps])
 
     def update(self, X, y, sample_weight=None):
@@ -729,7 +654,7 @@ class ClassStatistics:
         self._check_sample_covariances("added")
         new = _read(X, y, sample_weight, None, self.axes)
         if self.means is None:
-            new = _second_moments_of(new)
+            new = new._with(moments=new.moments.second_moments())
         vars(self).update(vars(self + new))
         return self
 
@@ -740,7 +665,15 @@ class ClassStatistics:
         if not len(self.classes) or not len(other.classes):
             return deepcopy(self if len(self.classes) else other)
         _check_addition(self, other)
-        return _combined(self, other)
+        classes = union_of_classes(self.classes, other.classes)
+        check_memory(len(classes), self.n_features)
+        first, second = (_moments_of(part, classes) for part in (self, other))
+        names = self.feature_names_in_
+        return self._with(
+            classes=classes,
+            moments=first + second,
+            feature_names_in_=other.feature_names_in_ if names is None else names,
+        )
 
     def __radd__(self, other):
         """A copy of the statistics if ``other`` is 0, the start value of ``sum``."""
@@ -749,6 +682,11 @@ class ClassStatistics:
         return deepcopy(self)
 
     def _check_sample_covariances(self, what):
+        if isinstance(self.moments.covariances, StructuredCovariances):
+            raise ValueError(
+                f"Statistics with structured covariances cannot be {what}. Use the "
+                "statistics of features, statistics.project(filters)."
+            )
         if self.covariance_estimator is not None:
             raise ValueError(
                 f"Statistics can be {what} only if their covariances are sample "
@@ -756,150 +694,15 @@ class ClassStatistics:
                 f"{self.covariance_estimator!r}."
             )
 
+    def _with_covariances(self, covariances, covariance_estimator):
+        moments = replace(self.moments, covariances=covariances_of(covariances))
+        return self._with(moments=moments, covariance_estimator=covariance_estimator)
+
     # Called by move_estimator_to of scikit-learn.
     def __sklearn_array_api_convert__(self, converter):
         if self.means is None:
             return self  # always in CPU memory
-        remainders = self._remainders
-        return self._with(
-            means=converter(self.means),
-            _matrices=converter(self._matrices),
-            _remainders=None if remainders is None else converter(remainders),
-        )
-
-    def to_dict(self):
-        """Convert the statistics to lists, numbers and strings, for example for JSON.
-
-        Returns
-        -------
-        dict
-            The entries that are listed in :meth:`save`, with lists instead of arrays.
-            The module ``json`` stores the numbers exactly.
-
-        Raises
-        ------
-        ValueError
-            If the labels cannot be stored in JSON, or if the covariances are
-            structured.
-
-        Examples
-        --------
-        >>> import json
-        >>> from skgeom import ClassStatistics
-        >>> statistics = ClassStatistics.from_data([[0.1], [0.3]], ["a", "a"])
-        >>> text = json.dumps(statistics.to_dict())
-        >>> ClassStatistics.from_dict(json.loads(text)).means
-        array([[0.2]])
-        """
-        state = _state(self)
-        if not {*map(type, state["classes"].tolist())} <= {bool, int, float, str}:
-            raise ValueError(
-                f"Labels of dtype {self.classes.dtype} cannot be stored in JSON. "
-                "Convert them to text or to integers, or use save."
-            )
-        return {name: np.asarray(value).tolist() for name, value in state.items()}
-
-    @classmethod
-    def from_dict(cls, state):
-        """Restore statistics from the result of :meth:`to_dict`.
-
-        Parameters
-        ----------
-        state : dict
-            The entries that are listed in :meth:`save`.
-
-        Returns
-        -------
-        ClassStatistics
-            Statistics that equal the stored statistics exactly.
-
-        Raises
-        ------
-        ValueError
-            If ``state`` is malformed, or was stored in a later version of the format.
-        """
-        try:
-            return _statistics_of_state(state)
-        except Exception as error:
-            raise ValueError(f"state cannot be restored: {error}") from error
-
-    def save(self, path):
-        """Write the statistics to a file, as a NumPy archive (npz) without pickle.
-
-        For c classes and n features, or n axes, the entries of the archive are
-
-        - ``format``: the string "skgeom.ClassStatistics"; ``version``: 1; ``entries``:
-          the names of all entries;
-        - ``classes``, of shape (c,): the sorted labels; ``labels``: the dtype of the
-          labels as a string, "O" for Python strings; ``counts``, of shape (c,): the
-          sums of the weights;
-        - ``matrices``, of shape (c, n, n): the scatter matrices about the means,
-          divided by count - 1 if the count is above 1; without means, the second
-          moments;
-        - ``means`` and ``remainders``, both of shape (c, n): their sum is the mean with
-          twice the precision of float64;
-        - ``axes``, of shape (n, n_features); ``covariance_estimator``: a string;
-          ``feature_names_in_``, of shape (n_features,).
-
-        Entries that are None are omitted.
-
-        Parameters
-        ----------
-        path : str, path-like or binary file
-            A path or an open file. An existing file at the path is overwritten.
-
-        Raises
-        ------
-        ValueError
-            If the labels are neither numbers nor strings, or if the covariances are
-            structured.
-
-        Examples
-        --------
-        >>> import tempfile, os
-        >>> from skgeom import ClassStatistics
-        >>> statistics = ClassStatistics.from_data([[0.1], [0.3]], ["a", "a"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = os.path.join(folder, "statistics.npz")
-        ...     statistics.save(path)
-        ...     ClassStatistics.load(path)
-        ClassStatistics(1 classes, 1 features, 2 samples)
-        """
-        state = _state(self)  # before the file is opened, in case of an error
-        with _opened(path, "wb") as file:
-            np.savez(file, **state)
-
-    @classmethod
-    def load(cls, path):
-        """Load statistics from a file that was written by :meth:`save`.
-
-        Parameters
-        ----------
-        path : str, path-like or binary file
-            A path or an open file.
-
-        Returns
-        -------
-        ClassStatistics
-            Statistics that equal the stored statistics exactly, in NumPy arrays.
-
-        Raises
-        ------
-        ValueError
-            If the file is truncated, has a different format, or was written in a later
-            version of the format.
-        """
-        with _opened(path, "rb") as file:
-            try:
-                with np.load(file) as archive:
-                    state = {name: archive[name] for name in archive.files}
-                return _statistics_of_state(state)
-            except Exception as error:  # the type depends on the damage of the file
-                if "pickle" in str(error):  # omit NumPy's advice to load them
-                    error = "it contains pickled objects."
-                raise ValueError(
-                    f"{path} is not a complete file of ClassStatistics.save: {error}"
-                ) from None
+        return self._with(moments=self.moments.to(converter))
 
     def __repr__(self):
         features = f"{self.n_features} features"
@@ -910,70 +713,70 @@ class ClassStatistics:
             f"{self.counts.sum()} samples)"
         )
 
+    def _repr_html_(self):
+        labels = on_cpu(self.classes).tolist()
+        rows = zip(labels, on_cpu(self.counts).tolist(), strict=True)
+        return html_table(repr(self), ["class", "samples"], rows)
 
-def make_statistics(classes, counts, means, matrices, **state):
-    """Statistics of validated arrays, which ``ClassStatistics._set`` describes."""
+
+def make_statistics(
+    classes, moments, axes=None, covariance_estimator=None, feature_names_in_=None
+):
+    """Statistics of validated moments."""
     statistics = ClassStatistics.__new__(ClassStatistics)
-    statistics._set(classes, counts, means, matrices, **state)
+    statistics.classes, statistics.moments, statistics.axes = classes, moments, axes
+    statistics.covariance_estimator = covariance_estimator
+    statistics.feature_names_in_ = feature_names_in_
     return statistics
 
 
 def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
     """Statistics of validated samples."""
-    if is_by_numpy(X) or not has_float64(X):
-        found = statistics_of_samples(
-            to_numpy(X), y, sample_weight, covariance_estimator
-        )
-        return found.__sklearn_array_api_convert__(partial(like, model=X))
-    if sample_weight is not None and covariance_estimator is not None:
-        raise ValueError(
-            f"sample_weight needs sample covariances, but {covariance_estimator=!r}. "
-            "Use covariance_estimator=None."
-        )
-    classes, rows = _rows_of_classes(y)
-    _check_memory(len(classes), X.shape[1])
-    if covariance_estimator is None:
-        read = _row_reader(X)
-        of_classes = (
-            _moments_of_class(X, read, own, label, sample_weight)
-            for own, label in zip(rows, classes, strict=True)
-        )
-        moments = _joined(*of_classes)
-        check_underflow(_sum_of_squares(*moments[1::2]), X)
-        return _statistics_of_moments(classes, moments)
-    parts = [in_double(to_numpy(take(X, own))) for own in rows]
-    means = np.stack([part.mean(axis=0) for part in parts])
-    covariances = np.stack(
-        [
-            _estimated_covariance(covariance_estimator, part, label)
-            for part, label in zip(parts, classes, strict=True)
-        ]
+    found = moments_of_samples(X, y, sample_weight, covariance_estimator)
+    return make_statistics(*found, covariance_estimator=covariance_estimator)
+
+
+def defined_moments(statistics):
+    """The moments; ValueError if the weights of a class are too small for them."""
+    moments = statistics.moments
+    is_sample = statistics.covariance_estimator is None and not moments.about_origin
+    for k in np.flatnonzero((statistics.counts <= 1) & is_sample):
+        # A covariance requires more than zero degrees of freedom.
+        if namespace(moments.means).any(moments.covariances[int(k)]):
+            raise UndefinedCovarianceError(
+                f"The weights of class {statistics.classes[k]} add up to "
+                f"{statistics.counts[k]:.3g}, but weights count samples: they must add "
+                "up to more than 1 if the samples of the class differ. Multiply "
+                "sample_weight by n_samples / sample_weight.sum(). After decay, "
+                "exclude classes without recent samples from the statistics s: "
+                "s.of_classes(s.classes[s.counts > 1])."
+            )
+    return moments
+
+
+def translated(statistics, offset):
+    """Statistics of samples to which an offset is added."""
+    means = statistics.moments.means + offset
+    return statistics._with(moments=replace(statistics.moments, means=means))
+
+
+def projected(statistics, filters):
+    """Statistics of the features ``X @ filters``."""
+    return statistics._with(
+        moments=statistics.moments.project(filters), axes=None, feature_names_in_=None
     )
-    check_underflow(np.einsum("cii->", covariances) + np.square(means).sum(), X)
-    counts = np.array([len(own) for own in rows])
-    return make_statistics(
-        classes, counts, means, covariances, covariance_estimator=covariance_estimator
-    ).__sklearn_array_api_convert__(partial(like, model=X))
-
-
-def reweighted(statistics, factors):
-    """Multiply all weights by a factor, or the weights of each class by its factor."""
-    counts = factors * statistics.counts
-    degrees = [_degrees(statistics, n) for n in (statistics.counts, counts)]
-    scales = np.broadcast_to(factors * degrees[0] / degrees[1], counts.shape)
-    matrices = like(scales, statistics._matrices)[:, None, None] * statistics._matrices
-    return statistics._with(counts=counts, _matrices=matrices)
 
 
 def with_counts(statistics, counts):
-    """Statistics with different sums of the weights of the classes.
+    """Statistics with different sums of the weights of the classes."""
+    return statistics._with(moments=statistics.moments.with_counts(counts))
 
-    The covariance of a class is zero if its count is 1 or less: equal samples vary only
-    by rounding.
-    """
-    found = reweighted(statistics, counts / statistics.counts)
-    several = like(np.where(counts > 1, 1.0, 0.0), found._matrices)[:, None, None]
-    return found._with(counts=counts, _matrices=several * found._matrices)
+
+def pooled_matrices(statistics):
+    """The pooled covariances in CPU memory; still structured for many features."""
+    pooled = tuple(map(on_cpu, defined_moments(statistics).pooled()))
+    many = statistics.n_features > 1000  # 8 MB
+    return pooled if many else tuple(map(as_array, pooled))
 
 
 def without(total, part, kept, counts=None):
@@ -982,257 +785,23 @@ def without(total, part, kept, counts=None):
     The result contains only the classes of the mask ``kept``. If ``counts`` is given,
     it replaces the sums of the weights.
     """
-    found = _combined(total, part, sign=-1, kept=kept)
-    return with_counts(found, found.counts if counts is None else counts)
+    classes = total.classes[kept]
+    moments = _moments_of(total, classes) - _moments_of(part, classes)
+    moments = moments.with_counts(moments.counts if counts is None else counts)
+    return total._with(classes=classes, moments=moments)
 
 
-def _combined(first, second, sign=1, kept=slice(None)):
-    """Statistics of both sets of samples; for sign -1, of the first without the second.
-
-    Only the classes of the mask ``kept`` remain.
-    """
-    classes = union_of_classes(first.classes, second.classes)[kept]
-    _check_memory(len(classes), first.n_features)
-    rows_first, rows_second = (_rows_of_labels(p, classes) for p in (first, second))
-    in_first, in_second = rows_first >= 0, rows_second >= 0
-    both = in_first & in_second
-    moments = _combined_moments(
-        _moments(first, 1, rows_first[both], first),
-        _moments(second, sign, rows_second[both], first),
-    )
-    if not both.all():
-        one, other = in_first & ~in_second, in_second & ~in_first
-        alone = _moments(first, 1, rows_first[one], first)
-        moments = _joined(
-            moments, alone, _moments(second, sign, rows_second[other], first)
-        )
-        numbers = [np.flatnonzero(which) for which in (both, one, other)]
-        order = np.argsort(np.concatenate(numbers))
-        moments = [take(column, order) for column in moments]
-    names = first.feature_names_in_
-    return _statistics_of_moments(
-        classes,
-        moments,
-        about_means=first.means is not None,
-        axes=first.axes,
-        feature_names_in_=second.feature_names_in_ if names is None else names,
-    )
+def _moments_of(statistics, classes):
+    """The moments of classes, which may have no samples."""
+    if np.array_equal(classes, statistics.classes):
+        return statistics.moments
+    return statistics.moments.take(_rows_of_labels(statistics, classes))
 
 
 def _rows_of_labels(statistics, labels):
     """The row of each label in the arrays of statistics; -1 for unknown labels."""
     rows = {label: row for row, label in enumerate(statistics.classes.tolist())}
     return np.array([rows.get(label, -1) for label in labels.tolist()])
-
-
-def _moments(statistics, sign, rows, model):
-    """Moments of some classes, in the form that ``_combined_moments`` describes.
-
-    The arrays have the namespace and device of ``model``. With sign -1, the combined
-    moments exclude the samples.
-    """
-    means, matrices = statistics.means, statistics._matrices
-    means = np.zeros(matrices.shape[:2]) if means is None else means
-    remainders = statistics._remainders
-    remainders = 0 * means if remainders is None else remainders
-    arrays = means, remainders, matrices
-    if len(rows) < len(statistics.classes):
-        arrays = [take(array, rows) for array in arrays]
-    means, remainders, matrices = (like(array, model._matrices) for array in arrays)
-    degrees = sign * _degrees(statistics, statistics.counts)[rows]
-    scatters = like(1.0 * degrees, matrices)[:, None, None] * matrices
-    return sign * statistics.counts[rows], means, remainders, scatters
-
-
-def _joined(*parts):
-    """The moments of the classes of all parts."""
-    parts = [part for part in parts if len(part[0])]
-    if len(parts) == 1:
-        return parts[0]
-    counts, *arrays = zip(*parts, strict=True)
-    xp = namespace(arrays[0][0])
-    return np.concatenate(counts), *(xp.concat(column, axis=0) for column in arrays)
-
-
-def _statistics_of_moments(classes, moments, about_means=True, **state):
-    """Statistics with moments in the form that ``_combined_moments`` describes."""
-    counts, means, remainders, matrices = moments
-    found = make_statistics(classes, counts, None, matrices, **state)
-    if about_means:
-        found.means, found._remainders = means, remainders
-    matrices /= like(_degrees(found, 1.0 * counts), matrices)[:, None, None]
-    return found
-
-
-def _degrees(statistics, counts):
-    """Divisors of scatter matrices: counts - 1, or 1 for counts of at most 1.
-
-    For second moments, the divisors are the counts.
-    """
-    if statistics.means is None:
-        return counts
-    return np.where(counts > 1, counts - 1.0, 1.0)
-
-
-def _second_moments_of(statistics):
-    """Statistics with second moments only of the same samples, in CPU memory."""
-    statistics = statistics.__sklearn_array_api_convert__(to_numpy)
-    means, counts = statistics.means, statistics.counts[:, None, None]
-    scatters = _degrees(statistics, counts) * statistics._matrices
-    moments = scatters / counts + means[:, :, None] * means[:, None]
-    return statistics._with(means=None, _remainders=None, _matrices=moments)
-
-
-# Moments
-
-
-def _combined_moments(first, second):
-    """The moments of two sets of samples together.
-
-    Two sets of n_a and n_b samples have the joint scatter matrix
-
-        S = S_a + S_b + n_a n_b / (n_a + n_b) d d',    d = mean_b - mean_a,
-
-    (Chan, Golub and LeVeque, 1983). A negative n_b with a negative S_b removes samples.
-
-    Parameters
-    ----------
-    first, second : tuple of arrays of shape (c,), (c, n), (c, n) and (c, n, n)
-        Counts of the same classes, means, remainders of the means, and scatter matrices
-        about the means. A remainder is smaller than the rounding error of the mean. The
-        scatter matrices of ``first`` are modified.
-    """
-    n_a, mean_a, remainder_a, scatter = first
-    n_b, mean_b, remainder_b, more = second
-    count = n_a + n_b
-    share = n_b / count
-    share, weight = (like(v[:, None], mean_a) for v in (share, n_a * share))
-    offset = (mean_b - mean_a) + (remainder_b - remainder_a)
-    scatter += more
-    scatter += (offset * weight)[:, :, None] * offset[:, None, :]
-    # The sum of two numbers, and its rounding error (Knuth).
-    change = remainder_a + offset * share
-    mean = mean_a + change
-    added = mean - mean_a
-    remainder = (mean_a - (mean - added)) + (change - added)
-    return count, mean, remainder, scatter
-
-
-def _moments_of_class(X, read, rows, label, sample_weight=None):
-    """The moments of the rows of X of a class, which ``read`` returns block by block.
-
-    Each block is centered with its own mean, so that a large offset of the data does
-    not reduce the precision.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        blocks = (rows[batch] for batch in gen_batches(len(rows), ROWS_PER_BLOCK))
-        parts = (_moments_of_block(read, block, sample_weight) for block in blocks)
-        moments = reduce(_combined_moments, parts)
-        # This bound ensures that neither the sums of squares nor their later sums over
-        # classes overflow.
-        if not _sum_of_squares(*moments[1::2]) < _LARGEST:
-            raise_too_large(largest_size(take(X, rows)), f"class {label}")
-    return moments
-
-
-def _moments_of_block(read, rows, sample_weight):
-    block = read(rows)
-    if sample_weight is None:
-        counts, weights = np.array([len(rows)]), None
-    else:
-        weights = sample_weight[rows]
-        counts = weights.sum(keepdims=True)
-    mean = _mean(block, weights)
-    block -= mean
-    # The computed mean of many equal numbers differs by rounding: center once more.
-    error = _mean(block, weights)
-    block -= error
-    exact = mean + error
-    remainder = (mean - exact) + error
-    if weights is not None:
-        block *= like(np.sqrt(weights), block)[:, None]
-    return counts, exact[None, :], remainder[None, :], (block.T @ block)[None, ...]
-
-
-def _mean(block, weights):
-    xp = namespace(block)
-    if weights is None:
-        return xp.mean(block, axis=0)
-    weights = weights / weights.sum()
-    if xp is np:
-        # With BLAS, the result would depend on the number of threads.
-        return np.einsum("i,ij", weights, block)
-    return like(weights, block) @ block
-
-
-def _row_reader(X):
-    """A function that returns some rows, dense and in double precision.
-
-    The next call overwrites the rows: on Dask workers, which return memory that is not
-    used to the system at once, new arrays take longer than all computations.
-    """
-    if namespace(X) is not np or issparse(X) or not X.flags.forc:
-        return partial(_dense_rows, X)
-    by_columns = not X.flags.c_contiguous
-    source = X.T if by_columns else X
-    size = min(len(X), ROWS_PER_BLOCK) * X.shape[1]
-    taken = np.empty(size, X.dtype)
-    block = taken if X.dtype == np.float64 else np.empty(size)
-
-    def read(rows):
-        shape = (X.shape[1], len(rows)) if by_columns else (len(rows), X.shape[1])
-        of_type, in_float64 = (
-            a[: np.prod(shape)].reshape(shape) for a in (taken, block)
-        )
-        # The default mode, "raise", computes in a further array.
-        np.take(source, rows, axis=int(by_columns), out=of_type, mode="clip")
-        if block is not taken:
-            in_float64[...] = of_type
-        return in_float64.T if by_columns else in_float64
-
-    return read
-
-
-def _dense_rows(X, rows):
-    part = take(X, rows)
-    return in_double(part.toarray() if issparse(part) else part)
-
-
-def _sum_of_squares(means, scatters):
-    """The sum of squares of the samples about their means, plus squared means."""
-    xp = namespace(means)
-    return float(xp.sum(xp.linalg.trace(scatters)) + xp.sum(xp.square(means)))
-
-
-def check_underflow(squares, X):
-    """Raise ValueError if the squares of all values of X underflow."""
-    if squares < _SMALLEST and largest_size(X) > 0:
-        raise ValueError(
-            f"The values of X are too small (largest {largest_size(X):.3g}): their "
-            "squares underflow. Multiply X by a common factor, or use StandardScaler."
-        )
-
-
-def _check_memory(n_classes, n_features):
-    """Raise MemoryError if the class covariances do not fit into memory."""
-    entry = 8 * n_classes
-    # Covariances in n_axes axes need at most an eighth of the memory.
-    n_axes = max(int(min(np.sqrt(memory() / 8 / entry), n_features)), 1)
-    require_memory(
-        2 * entry * n_features**2,  # covariances, and sums of equal size
-        f"The covariances of {n_classes} classes of {n_features} features",
-        f"Use ClassStatistics.from_data or from_blocks with n_axes={n_axes}, which "
-        f"need {entry * n_axes**2 / 1e9:.2g} GB for covariances in the leading axes, "
-        "and pass the statistics to fit_statistics.",
-    )
-
-
-def _rows_of_classes(y):
-    """The sorted labels, and the rows of each label."""
-    order = np.argsort(y, kind="stable")
-    labels = y[order]
-    starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
-    return labels[np.append(0, starts)], np.split(order, starts)
 
 
 # Reading
@@ -1247,10 +816,12 @@ def statistics_of_block(
     all samples are treated as one class.
     """
     with naming_block(number):
-        if y is not None and np.shape(y)[:1] == (0,) and _num_samples(X) == 0:
+        if y is not None and np.shape(y)[:1] == (0,) and num_samples(X) == 0:
             return ClassStatistics.empty()
         names = get_feature_names(X)
-        X, y, sample_weight = checked_samples(X, y, sample_weight, number is None)
+        X, y, sample_weight, *_ = samples_of_block(
+            X, y, sample_weight, whole=number is None
+        )
         if not len(y):
             return ClassStatistics.empty()
         if axes is not None:
@@ -1309,7 +880,7 @@ def _in_leading_axes(n_axes, read):
             f"n_axes={n_axes} must not exceed the number of features: "
             f"n_features={pooled.n_features}."
         )
-    matrix, size = to_numpy(pooled._matrices)[0], pooled.n_features
+    matrix, size = to_numpy(pooled.moments.covariances[0]), pooled.n_features
     _, columns = eigh(matrix, subset_by_index=[size - n_axes, size - 1])
     axes = np.ascontiguousarray(fix_signs(columns.T[::-1]))
     statistics = read(axes)
@@ -1320,92 +891,6 @@ def _in_leading_axes(n_axes, read):
             "passes must read the same blocks."
         )
     return statistics
-
-
-# Storage
-
-_FORMAT = "skgeom.ClassStatistics"
-_VERSION = 1
-
-
-def _opened(path, mode):
-    """Open the file at a path, or return an open file, which remains open."""
-    return nullcontext(path) if hasattr(path, "seek") else open(path, mode)
-
-
-def _state(statistics):
-    """The entries that ``ClassStatistics.save`` documents, by name."""
-    statistics = statistics.__sklearn_array_api_convert__(to_numpy)
-    classes, estimator = statistics.classes, statistics.covariance_estimator
-    texts = kind_of(classes) == "text"
-    if classes.dtype == object and not texts:
-        raise ValueError(
-            f"Labels must be numbers or strings to be stored, got {classes}."
-        )
-    names = statistics.feature_names_in_
-    state = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "classes": classes.astype(str) if texts else classes,
-        "labels": classes.dtype.str,
-        "counts": statistics.counts,
-        "matrices": np.asarray(statistics._matrices),
-        "means": statistics.means,
-        "remainders": statistics._remainders,
-        "axes": statistics.axes,
-        "covariance_estimator": None if estimator is None else str(estimator),
-        "feature_names_in_": None if names is None else names.astype(str),
-    }
-    state = {name: value for name, value in state.items() if value is not None}
-    return state | {"entries": ["entries", *state]}
-
-
-def _statistics_of_state(state):
-    lost = sorted(set(np.ravel(state["entries"])) ^ set(state))
-    if lost:
-        raise ValueError(f"entries are missing or unknown: {lost}.")
-    version = state["version"]
-    if str(state["format"]) != _FORMAT or version not in range(1, _VERSION + 1):
-        raise ValueError(
-            f"its format is {state['format']}, version {version}, but this release of "
-            f"skgeom reads {_FORMAT}, versions 1 to {_VERSION}."
-        )
-    given = np.array(state["classes"], dtype=object)
-    classes = np.array(given, dtype=str(state["labels"]))
-    if classes.tolist() != sorted({*given.tolist()}) or kind_of(classes) == "O":
-        raise ValueError(f"classes are not sorted {state['labels']}: {given}.")
-    if not len(classes):
-        return ClassStatistics.empty()
-    shape = len(classes), np.shape(state["matrices"])[-1]
-    least = np.finfo(np.float64).smallest_subnormal
-    _, counts, _ = _checked_labels(classes, state["counts"], shape[0], least)
-    # Only checked: the stored matrices keep their rounding errors.
-    _checked_matrices(state["matrices"], "matrices", shape)
-    arrays = {"matrices": np.array(state["matrices"], dtype=np.float64)}
-    for name in {"means", "remainders", "axes"} & state.keys():
-        arrays[name] = check_array(
-            state[name], dtype=np.float64, copy=True, input_name=name
-        )
-        if name != "axes" and arrays[name].shape != shape:
-            raise ValueError(f"{name} have the shape {arrays[name].shape}.")
-    axes, n_columns = arrays.get("axes"), shape[1]
-    if axes is not None:
-        n_columns = axes.shape[1]
-        if not np.allclose(axes @ axes.T, np.eye(shape[1])):
-            raise ValueError(f"axes are not {shape[1]} orthonormal rows.")
-    names = np.array(state.get("feature_names_in_", [""] * n_columns))
-    estimator = state.get("covariance_estimator")
-    if names.shape != (n_columns,) or names.dtype.kind != "U" or np.ndim(estimator):
-        raise ValueError("feature_names_in_ or covariance_estimator is not a string.")
-    names = names.astype(object) if "feature_names_in_" in state else None
-    return make_statistics(
-        classes,
-        counts,
-        arrays.pop("means", None),
-        covariance_estimator=None if estimator is None else str(estimator),
-        feature_names_in_=names,
-        **arrays,
-    )
 
 
 # Checks
@@ -1420,7 +905,17 @@ def checked_statistics(statistics):
         If ``statistics`` is not a ClassStatistics.
     """
     _checked_type(statistics)
-    if namespace(statistics.means) is np or is_dispatched(statistics.means):
+    return statistics if is_dispatched(statistics.means) else in_host_memory(statistics)
+
+
+def means_on_host(statistics):
+    """The class means as a NumPy array; None if there are second moments only."""
+    return on_cpu(statistics.means)
+
+
+def in_host_memory(statistics):
+    """Statistics with NumPy arrays."""
+    if namespace(statistics.means) is np:
         return statistics
     return statistics.__sklearn_array_api_convert__(to_numpy)
 
@@ -1438,12 +933,17 @@ def _checked_type(statistics):
     return statistics
 
 
-def check_means(statistics, name):
-    """Raise ValueError if statistics contain second moments only."""
+def check_covariances(statistics, name):
+    """Raise ValueError if statistics contain no means and arrays of covariances."""
     if statistics.means is None:
         raise ValueError(
             f"statistics contains second moments only, but {name} needs means and "
             "covariances. Use ClassStatistics(classes, counts, means, covariances)."
+        )
+    if isinstance(statistics.moments.covariances, StructuredCovariances):
+        raise ValueError(
+            f"{name} needs arrays of covariances, but the covariances are structured. "
+            "Use the statistics of features, statistics.project(filters)."
         )
 
 
@@ -1460,9 +960,9 @@ def with_noise(statistics, noise):
     """
     if noise is None:
         return statistics
-    matrices = statistics._matrices
-    matrices = matrices + like(noise, matrices)
-    return statistics._with(_matrices=matrices, covariance_estimator="given")
+    covariances = statistics.moments.covariances.values
+    covariances = covariances + like(noise, covariances)
+    return statistics._with_covariances(covariances, "given")
 
 
 def _check_addition(first, second):
@@ -1540,48 +1040,6 @@ def _square_norm(matrix):
     return float(xp.vecdot(flat, flat))
 
 
-def _estimated_covariance(estimator, samples, label):
-    """Covariance of the samples of one class by a named estimator or an object."""
-    if isinstance(estimator, str) and estimator not in _ESTIMATOR_NAMES:
-        raise ValueError(
-            f"covariance_estimator must be None, one of {_ESTIMATOR_NAMES}, or an "
-            f"object with fit and covariance_, got {estimator!r}."
-        )
-    fit = _fit_by_name if isinstance(estimator, str) else _fit_object
-    failure = (
-        f"covariance_estimator={estimator!r} fails for class {label} with "
-        f"{len(samples)} sample{'s' * (len(samples) != 1)}"
-    )
-    try:
-        covariance = check_array(
-            fit(estimator, samples), dtype=np.float64, input_name="covariance_estimator"
-        )
-        if covariance.shape != 2 * samples.shape[1:]:
-            raise ValueError(f"the covariance has shape {covariance.shape}.")
-        check_symmetric(covariance, "the covariance")
-        check_semidefinite(covariance[None], "the covariance")
-    except (ValueError, ArithmeticError) as error:
-        raise ValueError(f"{failure}: {error}") from error
-    return (covariance + covariance.T) / 2
-
-
-def _fit_by_name(name, samples):
-    # Imported here, because pyriemann imports matplotlib, which is slow.
-    from pyriemann.geometry.covariance import covariances
-
-    # Without a seed, "mcd" draws its starts from the global random state.
-    options = {"random_state": 0} if name == "mcd" else {}
-    return covariances(samples.T, estimator=name, **options)
-
-
-def _fit_object(estimator, samples):
-    fitted = clone(estimator, safe=False)  # deep copy of objects without get_params
-    fitted.fit(samples)
-    if not hasattr(fitted, "covariance_"):
-        raise ValueError("it has no attribute covariance_ after fit.")
-    return fitted.covariance_
-
-
 def _is_diagonal_and_factors(matrices):
     """Whether matrices are the tuple of structured covariances."""
     is_pair = isinstance(matrices, tuple) and len(matrices) == 2
@@ -1602,15 +1060,15 @@ def _check_labels(classes, counts, matrices, name, means=None):
 
 
 def _checked_matrices(matrices, name, shape_of_means=None):
-    """A float64 copy of semidefinite matrices, made exactly symmetric."""
+    """Covariances from semidefinite matrices, which are made exactly symmetric."""
     if _is_diagonal_and_factors(matrices):
-        matrices = StructuredCovariances(*matrices)
+        matrices = StructuredCovariances.of(*matrices)
     if not isinstance(matrices, StructuredCovariances):
         matrices = check_array(
-            on_cpu(matrices), dtype=np.float64, allow_nd=True, input_name=name
+            matrices, dtype=np.float64, allow_nd=True, input_name=name
         )
         if matrices.ndim == 4:
-            matrices = StructuredCovariances(matrices)
+            matrices = StructuredCovariances.of(matrices)
     if shape_of_means is not None:
         n_classes, n_features = shape_of_means
         expected = (n_classes, n_features, n_features)
@@ -1628,10 +1086,10 @@ def _checked_matrices(matrices, name, shape_of_means=None):
         return matrices
     check_symmetric(matrices, name)
     check_semidefinite(matrices, name)
-    return (matrices + matrices.mT) / 2
+    return ArrayCovariances((matrices + matrices.mT) / 2)
 
 
-def _checked_labels(classes, counts, n_classes, least=1):
+def _checked_labels(classes, counts, n_classes):
     """Sorted labels, their counts, and the indices that sort the classes."""
     classes = column_or_1d(np.asarray(on_cpu(known_labels(classes, "classes"))))
     counts = column_or_1d(np.asarray(on_cpu(counts)))
@@ -1639,13 +1097,13 @@ def _checked_labels(classes, counts, n_classes, least=1):
     if (
         len(counts) != n_classes
         or not numbers
-        or not np.all((counts >= least) & (counts < 2**53))
+        or not np.all((counts >= 1) & (counts < 2**53))
     ):
         raise ValueError(
             "counts must hold the number of samples, or the sum of their weights, at "
-            f"least {least}, of each of the {n_classes} classes, got {counts}."
+            f"least 1, of each of the {n_classes} classes, got {counts}."
         )
-    whole = counts.dtype.kind != "f" or (least == 1 and np.all(counts % 1 == 0))
+    whole = counts.dtype.kind != "f" or np.all(counts % 1 == 0)
     counts = counts.astype(np.int64 if whole else np.float64)
     labels, order = np.unique(classes, return_index=True)
     if len(classes) != n_classes or len(labels) != n_classes:

@@ -27,6 +27,12 @@ def needs(name):
     return pytest.mark.skipif(local_file(name) is None, reason=reason)
 
 
+def trials_of(subject):
+    """Covariances and movements of BCI competition IV, 2a; which of the second day."""
+    with np.load(local_file("bci_iv_2a_s1_to_s4.npz")) as file:
+        return [file[f"{name}_{subject}"] for name in ("cov", "y", "test")]
+
+
 def all_pairs(distance, *parameters, **options):
     """Table of the distances from each element to each."""
     first = [array[:, None] for array in parameters]

@@ -106,7 +106,7 @@ def dispatched(name, device, dtype):
     """Yield an :class:`ArrayLibrary`, with array API dispatch enabled."""
     from sklearn import config_context
 
-    from skgeom.utils.array_api import ARRAY_API
+    from skgeom.utils._sklearn import ARRAY_API
 
     if not ARRAY_API:
         pytest.skip("Arrays of other libraries require scikit-learn >= 1.9.")

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import sklearn
 from scipy.optimize import linear_sum_assignment
+from sklearn.covariance import EmpiricalCovariance
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from sklearn.utils.fixes import parse_version
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
 
@@ -34,9 +36,11 @@ def test_sqfa(iris):
 
 def test_discriminant_analysis(iris):
     X, y = iris
-    peers = {"shared": LinearDiscriminantAnalysis("lsqr")}
-    if sklearn.__version__ >= "1.9":  # earlier versions divide by 49, not by 50
-        peers["full"] = QuadraticDiscriminantAnalysis(tol=0)
+    # The default solvers divide by different numbers of samples in different versions.
+    likelihood = {"covariance_estimator": EmpiricalCovariance()}
+    peers = {"shared": LinearDiscriminantAnalysis("lsqr", **likelihood)}
+    if parse_version(sklearn.__version__) >= parse_version("1.8"):
+        peers["full"] = QuadraticDiscriminantAnalysis(solver="eigen", **likelihood)
     for covariance, peer in peers.items():
         ours = GaussianClassifier(covariance, regularization=0).fit(X, y)
         theirs = peer.fit(X, y).predict_proba(X)

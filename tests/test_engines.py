@@ -4,15 +4,16 @@ The recipes are those of the guide ``doc/user_guide/engines.rst``.
 """
 
 import os
+import pickle
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,16 +112,14 @@ def test_spark_maps_partitions(spark, files, frame, disturb):
             (batch[NAMES], batch["label"]) for batch in batches
         )
         disturb()
-        file = BytesIO()
-        statistics.save(file)
-        yield pd.DataFrame({"statistics": [file.getvalue()]})
+        yield pd.DataFrame({"statistics": [pickle.dumps(statistics)]})
 
     # More partitions than samples of the first file: some are empty.
     data = spark.read.parquet(files[0]).repartition(4)
     data = data.union(spark.read.parquet(*files[1:]))
     assert 0 in data.rdd.glom().map(len).collect()
     rows = data.mapInPandas(statistics_of_partition, "statistics binary").collect()
-    parts = (ClassStatistics.load(BytesIO(row.statistics)) for row in rows)
+    parts = (pickle.loads(row.statistics) for row in rows)
     assert_result_in_memory(ClassStatistics.merge(parts), frame)
 
 
@@ -130,13 +129,11 @@ def test_spark_applies_to_groups_in_arrow(spark, files, frame, disturb):
     def statistics_of_table(table):
         statistics = ClassStatistics.from_data(table.select(NAMES), table["label"])
         disturb()
-        file = BytesIO()
-        statistics.save(file)
-        return pa.table({"statistics": [file.getvalue()]})
+        return pa.table({"statistics": [pickle.dumps(statistics)]})
 
     data = spark.read.parquet(*files).selectExpr("*", "spark_partition_id() AS part")
     parts = data.groupBy("part").applyInArrow(statistics_of_table, "statistics binary")
-    parts = (ClassStatistics.load(BytesIO(row.statistics)) for row in parts.collect())
+    parts = (pickle.loads(row.statistics) for row in parts.collect())
     assert_result_in_memory(ClassStatistics.merge(parts), frame)
 
 
@@ -185,8 +182,6 @@ def test_dask_frame_whose_worker_is_killed(files, frame, tmp_path):
 
 
 def test_joblib(files, frame):
-    joblib = pytest.importorskip("joblib")
-
     def statistics_of_file(path):
         part = pd.read_parquet(path)
         return ClassStatistics.from_data(part[NAMES], part["label"])
@@ -199,12 +194,13 @@ def test_joblib(files, frame):
 
 SCRIPT = """
 import sys
+import joblib
 import pandas as pd
 from skgeom import ClassStatistics
 
 part = pd.read_parquet(sys.argv[1])
 X, y = part.drop(columns="label"), part["label"]
-ClassStatistics.from_data(X, y).save(sys.argv[2])
+joblib.dump(ClassStatistics.from_data(X, y), sys.argv[2])
 """
 
 
@@ -213,18 +209,18 @@ def test_one_process_a_file(files, frame, tmp_path):
     script, folder = tmp_path / "statistics_of_file.py", tmp_path / "parts"
     script.write_text(SCRIPT)
     command = (
-        f"cd {folder}; ls *.parquet | xargs -P 2 -I{{}} sh -c '[ -f {{}}.npz ] || "
-        f"({sys.executable} {script} {{}} {{}}.tmp && mv {{}}.tmp {{}}.npz)'"
+        f"cd {folder}; ls *.parquet | xargs -P 2 -I{{}} sh -c '[ -f {{}}.joblib ] || "
+        f"({sys.executable} {script} {{}} {{}}.tmp && mv {{}}.tmp {{}}.joblib)'"
     )
     options = {"shell": True, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
     first = subprocess.Popen(command, start_new_session=True, **options)
-    while first.poll() is None and not list(folder.glob("*.npz")):
+    while first.poll() is None and not list(folder.glob("*.joblib")):
         time.sleep(0.05)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
-    assert len(list(folder.glob("*.npz"))) < len(files)
+    assert len(list(folder.glob("*.joblib"))) < len(files)
     subprocess.run(command, check=True, **options)
-    paths = sorted(folder.glob("*.npz"))
+    paths = sorted(folder.glob("*.joblib"))
     assert len(paths) == len(files)
-    statistics = ClassStatistics.merge(map(ClassStatistics.load, paths))
+    statistics = ClassStatistics.merge(map(joblib.load, paths))
     assert_result_in_memory(statistics, frame)

@@ -12,9 +12,6 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 PUBLIC = dict(public_objects())
 # What the gallery only names in its text, and why the code does not use it.
 ONLY_NAMED = {
-    # The data must be downloaded or computed by hand.
-    "skgeom.datasets.fetch_eth80",
-    "skgeom.datasets.fetch_svhn",
     # Most estimators accept complex matrices.
     "skgeom.geometry.real_embedding",
     # Users get these from a function or a fit, and do not make them.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import peak_memory
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 from scipy.stats import multivariate_normal
@@ -297,7 +298,7 @@ def test_gaussians_of_few_samples_are_overconfident(digits):
 
 
 @both_covariances
-def test_posteriors_are_tempered_densities_with_random_labels(covariance, drawn):
+def test_posteriors_are_tempered_with_random_labels(covariance, drawn):
     X, y = drawn
     model = GaussianClassifier(covariance).fit(X, y)
     own = model.statistics_
@@ -309,12 +310,27 @@ def test_posteriors_are_tempered_densities_with_random_labels(covariance, drawn)
         S = (1 - model.ridge_) * ((1 - rho) * S + rho * W)
         S = S + model.ridge_ * np.diag(variances)
         log_density = multivariate_normal(own.means[k], S).logpdf(X)
-        joint.append(log_density / model.temperature_ + np.log(model.priors_[k]))
+        joint.append((log_density + np.log(model.priors_[k])) / model.temperature_)
     expected = softmax(np.transpose(joint), axis=1)
     noise = 1 / (2 * len(y))
     assert model.label_noise_ == noise
     expected = (1 - noise) * expected + noise * model.priors_
     assert_allclose(model.predict_proba(X), expected, atol=1e-9)
+
+
+def test_temperature_does_not_change_predictions():
+    """Overconfident densities hide no rare class behind its small prior."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [300, 15])
+    X = rng.standard_t(3, size=(315, 30))
+    X[:, :3] += 1.2 * y[:, None]
+    model = GaussianClassifier().fit(X, y)
+    assert model.temperature_ > 1.4
+    predicted, probabilities = model.predict(X), model.predict_proba(X)
+    assert 0 < predicted.sum() < 30
+    model.temperature_ = 1.0
+    assert_array_equal(model.predict(X), predicted)
+    assert (model.predict_proba(X).max(axis=1) >= probabilities.max(axis=1)).all()
 
 
 at_chance = pytest.mark.filterwarnings("ignore:The predictions of held-out samples")
@@ -534,6 +550,13 @@ def test_more_features_than_samples(covariance, rng):
     larger = GaussianClassifier(covariance).fit(2 * X[:60], y[:60])
     shift = model.score_samples(X[60:]) - larger.score_samples(2 * X[60:])
     assert_allclose(shift, 59 * np.log(2), rtol=1e-6)
+
+
+def test_many_classes_of_few_samples_need_little_memory(rng):
+    """The array of all class covariances, of 671 MB, is never formed."""
+    X, y = rng.normal(size=(240, 1024)), np.repeat(np.arange(80), 3)
+    X[:, :100] += rng.normal(size=(80, 100))[y]
+    assert peak_memory(lambda: GaussianClassifier().fit(X, y)) < 3e8
 
 
 def test_probabilities_of_features_that_are_not_gaussian(rng):

@@ -12,7 +12,7 @@ import pytest
 
 import skgeom
 from skgeom.datasets._files import local_file
-from skgeom.utils.array_api import ARRAY_API
+from skgeom.utils._sklearn import ARRAY_API
 
 DOC = Path(__file__).parents[1] / "doc"
 # Pages whose code takes seconds

@@ -24,7 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skgeom import CovarianceHessianProjection, GaussianClassifier, RejectionClassifier
 from skgeom.datasets import make_spd_classes
-from skgeom.utils import validation
+from skgeom.utils.memory import memory
 
 # Those that learn from y, and variants with other code for the input.
 ESTIMATORS = {
@@ -269,7 +269,7 @@ def test_odd(name, case):
 @pytest.mark.parametrize("name, remedy", OF_PAIRS.items())
 def test_matrices_that_need_more_memory_than_there_is(name, remedy, monkeypatch):
     data = matrices() if name in MATRICES else vectors()
-    monkeypatch.setattr("skgeom.utils.validation.memory", lambda: 200)
+    monkeypatch.setattr("skgeom.utils.memory.memory", lambda: 200)
     with pytest.raises(MemoryError, match=f"need .* GB, but there are .*{remedy}"):
         (public.VARIANTS | public.ESTIMATORS)[name].make().fit(*data)
 
@@ -384,4 +384,4 @@ def test_memory_limit_of_a_container(version, monkeypatch, tmp_path):
         return read(tmp_path / text[len(root) :] if inside else path)
 
     monkeypatch.setattr(Path, "read_text", read_text)
-    assert validation._memory(-1 - version) == 123456
+    assert memory() == 123456

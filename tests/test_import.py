@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skgeom.utils.validation import warn_of_scikit_geometry
+from skgeom.utils.warn import warn_of_scikit_geometry
 
 TOOLS = Path(__file__).parents[1] / "tools"
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from skgeom import SQFA, AMAGauss, GaussianClassifier, SecondMomentSQFA
-from skgeom.utils.array_api import ARRAY_API
+from skgeom.utils._sklearn import ARRAY_API
 
 pytestmark = [
     pytest.mark.exhaustive,

@@ -103,7 +103,7 @@ def test_release_checks_tag_address_and_changelog(tag, owner, date, code, tmp_pa
     for workflow in ("release.yml", "docs.yml"):  # before they publish a tag
         steps = (ROOT / ".github" / "workflows" / workflow).read_text()
         assert steps.index("bash .github/check_tag.sh") < steps.index("publish:")
-    files = {"skgeom/__init__.py": '__version__ = "1.2.0"\n'}
+    files = {"skgeom/_version.py": '__version__ = "1.2.0"\n'}
     files["doc/changelog.rst"] = f"{tag[1:]} {date}\n"
     for name in ("pyproject.toml", "CITATION.cff", ".github/conda/recipe.yaml"):
         files[name] = re.sub("([/@])OWNER", r"\1me", (ROOT / name).read_text())

@@ -36,6 +36,20 @@ def test_patterns_at_any_scale(of_filters, of_covariance, make_spd, rng):
     assert_allclose(found * of_filters, expected, rtol=1e-9)
 
 
+def test_mne_draws_filters_and_patterns(make_spd):
+    mne = pytest.importorskip("mne", minversion="1.11")
+    mean, class_mean = make_spd((2,), 4)
+    filters, ratios = spatial_filters(class_mean, mean)
+    patterns = activation_patterns(filters[:2], mean)
+    info = mne.create_info(["C3", "Cz", "C4", "Pz"], sfreq=250, ch_types="eeg")
+    info.set_montage("biosemi64")
+    container = mne.decoding.SpatialFilter(
+        info, filters[:2], evals=ratios[:2], patterns=patterns
+    )
+    figure = container.plot_patterns(show=False)
+    assert [axis.get_title() for axis in figure.axes[:2]] == ["Pattern0", "Pattern1"]
+
+
 def test_errors_of_patterns(make_spd):
     covariance = make_spd((), 3)
     with pytest.raises(ValueError, match="has the negative eigenvalue -1"):

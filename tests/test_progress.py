@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import skgeom
 from skgeom import SQFA
-from skgeom.utils.estimator import current_progress
+from skgeom.utils.progress import current_progress
 
 X, y = load_iris(return_X_y=True)
 MATRICES = np.array([make_spd_matrix(3, random_state=k) for k in range(40)])

@@ -56,16 +56,16 @@ def test_alternatives_must_be_better(rng):
 @pytest.mark.parametrize("factor", [0.2, 1, 5, 60])
 def test_temperature_minimizes_the_log_loss(factor, rng):
     """Also below 1, if many samples are evidence."""
-    n, log_priors = 3000, np.log([0.2, 0.5, 0.3])
-    densities = 2 * rng.normal(size=(n, 3))
-    posteriors = np.exp(log_softmax(densities + log_priors, axis=1))
+    n, priors = 3000, np.array([0.2, 0.5, 0.3])
+    joint = 2 * rng.normal(size=(n, 3)) + np.log(priors)
+    posteriors = np.exp(log_softmax(joint, axis=1))
     y = (posteriors.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
     weights = np.full(n, 1 / n)
-    given = factor * densities, log_priors, y, weights
+    given = factor * joint, priors, y, weights
 
     def loss(log_temperature):
-        joint = given[0] / np.exp(log_temperature) + log_priors
-        return -log_softmax(joint, axis=1)[np.arange(n), y].mean()
+        scores = given[0] / np.exp(log_temperature)
+        return -log_softmax(scores, axis=1)[np.arange(n), y].mean()
 
     best = np.exp(minimize_scalar(loss, (-2, 0)).x)
     found = calibrated_temperature(*given, None, n)
@@ -78,9 +78,9 @@ def test_temperature_minimizes_the_log_loss(factor, rng):
 def test_one_wrong_label_has_little_influence(rng):
     n = 1000
     y = rng.integers(2, size=n)
-    densities = np.where(np.eye(2, dtype=bool)[y], 0, -8.0 + rng.normal(size=(n, 2)))
-    weights, priors = np.full(n, 1 / n), np.log([0.5, 0.5])
-    densities[0] = np.where(np.arange(2) == y[0], -1e6, 0)
-    assert calibrated_temperature(densities, priors, y, weights, None, n) < 4
-    (scores,) = tempered_scores(densities[None], priors, y, weights, n)
+    joint = np.where(np.eye(2, dtype=bool)[y], 0, -8.0 + rng.normal(size=(n, 2)))
+    weights, priors = np.full(n, 1 / n), np.array([0.5, 0.5])
+    joint[0] = np.where(np.arange(2) == y[0], -1e6, 0)
+    assert calibrated_temperature(joint, priors, y, weights, None, n) < 4
+    (scores,) = tempered_scores(joint[None], priors, y, weights, n)
     assert_allclose(scores[0], np.log(label_noise(n) * 0.5))

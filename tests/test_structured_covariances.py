@@ -6,7 +6,13 @@ from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from sklearn.base import clone
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, SecondMomentSQFA
+from skgeom import (
+    SQFA,
+    ClassStatistics,
+    GaussianClassifier,
+    SecondMomentSQFA,
+    bayes_error,
+)
 from skgeom.plotting import ClassEllipsesDisplay
 
 
@@ -59,18 +65,20 @@ def test_structured_covariances_never_become_an_array(rng):
     statistics = statistics_of((means + 1, rng.normal(size=(3, 4, 1040))), means)
     with pytest.warns(UserWarning, match="All class distances are zero"):
         SQFA(2).fit_statistics(statistics_of(np.ones((3, 520, 2, 2)), means))
+    for change in (lambda s: s + s, lambda s: s.decay(0.5), ClassStatistics.shrunk):
+        with pytest.raises(ValueError, match=r"structured .* cannot be .*project"):
+            change(statistics)
+    for use in (GaussianClassifier().fit_statistics, bayes_error):
+        with pytest.raises(ValueError, match=r"needs arrays of cov.*project\(filters"):
+            use(statistics)
     for refused in (
-        ClassStatistics.to_dict,
-        lambda s: s + s,
-        lambda s: s.decay(0.5),
         ClassEllipsesDisplay.from_statistics,
-        GaussianClassifier().fit_statistics,
         SQFA(2, regularization=0).fit_statistics,
         SQFA(2, regularization=np.eye(1040)).fit_statistics,
         SQFA(2, init=np.ones((2, 1040))).fit_statistics,
         SQFA(2, constraint="orthonormal", group_size=1).fit_statistics,
     ):
-        with pytest.raises(ValueError, match=r"cannot be added, decayed.* group_size"):
+        with pytest.raises(ValueError, match=r"cannot become an array.* group_size"):
             refused(statistics)
 
 
@@ -90,6 +98,8 @@ def test_malformed_structured_covariances():
 def test_only_single_matrices_multiply_filters():
     covariances = statistics_of(np.ones((2, 3, 2, 2)), np.zeros((2, 6))).covariances
     assert_allclose(covariances[0] @ np.eye(6), block_diag(*np.ones((3, 2, 2))))
-    for wrong in (lambda c: c @ np.eye(6), lambda c: c[0] @ np.ones(6)):
-        with pytest.raises(ValueError, match="cannot become an array"):
-            wrong(covariances)
+    assert_allclose(np.eye(6) @ covariances[0], block_diag(*np.ones((3, 2, 2))))
+    with pytest.raises(TypeError, match="StructuredCovariances"):
+        covariances @ np.eye(6)
+    with pytest.raises(ValueError, match="cannot become an array"):
+        np.asarray(covariances)

@@ -43,7 +43,9 @@ def classifiers() -> list[NDArray[np.float64]]:
         skgeom.GaussianRegressor(5).fit(X, X[:, 0]).predict_interval(X)[0],
         skgeom.GLRSQ(metric="riemann").fit(COVARIANCES, y).predict(COVARIANCES),
         skgeom.GMLVQ(class_weight={0: 2.0}).fit(X, y).predict(X),
-        skgeom.KernelDiscriminantAnalysis(gamma=0.1).fit(X, y).predict_proba(X),
+        skgeom.KernelDiscriminantAnalysis(
+            gamma=0.1, calibration=skgeom.Calibration(temperature=2.0)
+        ).predict_proba(X),
         skgeom.PLRSQ(sigma2="learn").fit(COVARIANCES, y).predict_proba(COVARIANCES),
         skgeom.RSLVQ(2).fit(X, y).predict_log_proba(X),
         skgeom.RejectionClassifier(gaussian, rejection_rate=0.1).fit(X, y).predict(X),

@@ -5,16 +5,14 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from scipy.io import loadmat
 from sklearn.datasets import load_breast_cancer, load_sample_images
 
 from benchmarks.papers._runner import Missing
 from skgeom.datasets import (
-    fetch_bci_iv_2a,
-    fetch_eth80,
     fetch_heart,
     fetch_mnist,
     fetch_pima,
-    fetch_svhn,
     make_speed_videos,
     make_syn_spd,
 )
@@ -61,30 +59,50 @@ def digits(name):
     All pixels are divided by the standard deviation of the training set, and the mean
     of each pixel is subtracted, in single precision.
     """
-    images = fetched({"mnist": fetch_mnist, "svhn": fetch_svhn}[name])
-    n_train, y = images.n_train, images.target
-    X = (images.data / images.data[:n_train].std()).astype(np.float32)
+    if name == "mnist":
+        images = fetched(fetch_mnist)
+        X, y, n_train = images.data, images.target, images.n_train
+    else:
+        parts = [svhn("train"), svhn("test")]
+        X, y = map(np.concatenate, zip(*parts, strict=True))
+        n_train = len(parts[0][1])
+    X = (X / X[:n_train].std()).astype(np.float32)
     X -= X[:n_train].mean(axis=0)
     return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
 
 
+def svhn(part):
+    """The cropped digits of "train" or "test": means of the color channels, labels.
+
+    Download the files from http://ufldl.stanford.edu/housenumbers/, without https.
+    """
+    contents = loadmat(local(f"{part}_32x32.mat"))
+    colors = np.moveaxis(contents["X"], -1, 0)  # stored as (32, 32, 3, n)
+    images = colors.mean(axis=-1, dtype=np.float32)
+    return images.reshape(len(images), -1), contents["y"].ravel() % 10  # 10 is zero
+
+
 @cache
 def bci(subject):
-    """Covariance matrices of a subject: first day for training, second for the test."""
-    trials = fetched(fetch_bci_iv_2a, subject)
-    X, y, test = trials.data, trials.target, trials.test
+    """Covariance matrices of a subject: first day for training, second for the test.
+
+    The authors of the PLRSQ paper published the 22 x 22 covariances of the signals from
+    0.5 to 2.5 s after the cue, filtered from 10 to 30 Hz.
+    examples/tutorials/plot_motor_imagery.py computes them from signals.
+    """
+    data = arrays("bci_iv_2a_s1_to_s4.npz")
+    X, y, test = (data[f"{part}_{subject}"] for part in ("cov", "y", "test"))
     return X[~test], y[~test], X[test], y[test]
 
 
-@cache
-def objects():
-    """Descriptors of all photographs of ETH-80."""
-    return fetched(fetch_eth80)
-
-
 def eth80(n_categories, seed):
-    """21 random images of each object for training, the others for the test."""
-    X, y, thing = objects().data, objects().target, objects().object
+    """21 random images of each object for training, the others for the test.
+
+    The file contains the 5 x 5 descriptors of skgeom.RegionCovariance of the
+    photographs of https://github.com/Kai-Xuan/ETH-80, at 256 x 256 pixels.
+    """
+    data = arrays("eth80_covariances.npz")
+    X, y, thing = data["cov5"], data["y"], data["object"]
     rng = np.random.default_rng(seed)
     train = np.zeros(len(y), bool)
     for label in range(n_categories):

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
-from sklearn.inspection import DecisionBoundaryDisplay
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
@@ -28,8 +28,10 @@ from sklearn.svm import SVC, LinearSVC
 from skgeom import (
     CovarianceHessianProjection,
     KernelDiscriminantAnalysis,
+    RejectionClassifier,
     input_hessian,
 )
+from skgeom.plotting import DecisionRegionsDisplay
 
 data = load_breast_cancer()
 X_train, X_test, y_train, y_test = train_test_split(
@@ -47,8 +49,8 @@ projection = CovarianceHessianProjection(network).fit(X_train, y_train)
 # %%
 # 2-D projections
 # ---------------
-# Each plot shows the test samples along two components, the decision boundary of a
-# linear support vector machine, and its F1 score on the test samples. Two Hessian
+# Each plot shows the test samples along two components, and the F1 score of a linear
+# support vector machine of these components on the test samples. Two Hessian
 # eigenvectors, and covariance with Hessian, have similar scores. PCA, which does not
 # use the labels, has a lower score.
 
@@ -65,19 +67,26 @@ for axis, (name, method) in zip(axes, methods.items(), strict=True):
     Z = method.transform(X_test)
     for label, target in enumerate(data.target_names):
         axis.scatter(*Z[y_test == label].T, s=9, label=target)
-    DecisionBoundaryDisplay.from_estimator(
-        svm,
-        Z,
-        ax=axis,
-        plot_method="contour",
-        levels=[0],
-        colors="black",
-        response_method="decision_function",
-    )
     axis.set_title(f"{name}, F1 {f1_score(y_test, svm.predict(Z)):.3f}", size=9)
     axis.set(xlabel="component 0", ylabel="component 1")
     axis.legend()
-# sphinx_gallery_alt = "Three 2-D projections of cells, each with a decision boundary"
+# sphinx_gallery_alt = "Three 2-D projections of cells"
+plt.show()
+
+# %%
+# Decision regions of the network
+# -------------------------------
+# :class:`~skgeom.plotting.DecisionRegionsDisplay` shows the predictions of the network
+# itself. Each point of the plane represents the cells that are expected for its two
+# components. A :class:`~skgeom.RejectionClassifier` rejects the cells whose probability
+# is below 90 % (crosses); they are close to the decision boundary (white).
+
+reject = RejectionClassifier(FrozenEstimator(projection.estimator_), threshold=0.9)
+reject.fit(X_train, y_train)
+display = DecisionRegionsDisplay.from_estimator(
+    reject, X_test, y_test, projection=projection
+)
+# sphinx_gallery_alt = "Decision regions of a network, with rejected cells as crosses"
 plt.show()
 
 # %%

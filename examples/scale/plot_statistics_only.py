@@ -20,22 +20,25 @@ from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
 from skgeom.plotting import ClassEllipsesDisplay
 
 # %%
-# Each site saves the counts, means and covariances of the classes in an npz file, which
-# does not use pickle. The last samples are test samples.
+# Each site stores the counts, means and covariances of the classes in an npz file. The
+# last samples are test samples.
 
 X, y = shuffle(*load_digits(return_X_y=True), random_state=0)
 X_test, y_test = X[1500:], y[1500:]
 folder = Path(tempfile.mkdtemp())
 for site in range(3):
     rows = slice(500 * site, 500 * (site + 1))
-    ClassStatistics.from_data(X[rows], y[rows]).save(folder / f"site{site}.npz")
+    part = ClassStatistics.from_data(X[rows], y[rows])
+    names = "classes", "counts", "means", "covariances"
+    arrays = {name: getattr(part, name) for name in names}
+    np.savez(folder / f"site{site}.npz", **arrays)
 
 # %%
 # Merge the statistics of the sites, in any order. To learn the filters, pass the list
 # of statistics instead of the merged statistics: each element of the list is one fold
 # of the cross-validation that selects the regularization.
 
-parts = [ClassStatistics.load(path) for path in sorted(folder.glob("*.npz"))]
+parts = [ClassStatistics(**np.load(path)) for path in sorted(folder.glob("*.npz"))]
 statistics = ClassStatistics.merge(parts)
 print(statistics)
 sqfa = SQFA(4, distance="hellinger", random_state=0).fit_statistics(parts)

@@ -87,12 +87,9 @@ plt.show()
 #
 # Fetchers look for a file in the folder that the environment variable ``SKGEOM_DATA``
 # names. :func:`~skgeom.datasets.fetch_mnist`, :func:`~skgeom.datasets.fetch_heart` and
-# :func:`~skgeom.datasets.fetch_pima` download missing files with scikit-learn. The
-# files of :func:`~skgeom.datasets.fetch_svhn` must be downloaded manually, and the
-# files of :func:`~skgeom.datasets.fetch_eth80`, :func:`~skgeom.datasets.fetch_ssvep`
-# and :func:`~skgeom.datasets.fetch_bci_iv_2a` must be computed. If a file is missing,
-# the error message states its source. All fetchers return a ``Bunch``, or X and y with
-# ``return_X_y=True``. The following code is not run on this page::
+# :func:`~skgeom.datasets.fetch_pima` download missing files with scikit-learn, and
+# return a ``Bunch``, or X and y with ``return_X_y=True``. The following code is not run
+# on this page::
 #
 #     from skgeom.datasets import fetch_heart, fetch_mnist
 #

@@ -14,8 +14,7 @@ the activation pattern of the rhythm whose power decreases most during each move
 # The data are from BCI competition IV, data set 2a, subject 3: 22 channels, four
 # imagined movements, and 288 trials on each of two days. Each trial is one covariance
 # matrix of the signals from 0.5 to 2.5 s after the cue, filtered to 10 to 30 Hz.
-# :func:`~skgeom.datasets.fetch_bci_iv_2a` reads the covariances from the file
-# ``bci_iv_2a_s1_to_s4.npz`` in the folder ``SKGEOM_DATA``. The file contains the
+# The file ``bci_iv_2a_s1_to_s4.npz`` in the folder ``SKGEOM_DATA`` contains the
 # covariances of the authors of PLRSQ, and cannot be downloaded. If you do not have this
 # file, compute covariances from the signals, which MOABB downloads. The accuracies may
 # then differ from this page::
@@ -26,10 +25,14 @@ the activation pattern of the rhythm whose power decreases most during each move
 #
 #     paradigm = MotorImagery(n_classes=4, fmin=10, fmax=30, tmin=0.5, tmax=2.5)
 #     signals, labels, details = paradigm.get_data(BNCI2014_001(), subjects=[3])
-#     covariances = Covariances().transform(signals)  # instead of trials.data
-#     second_day = details["session"] == "1test"  # instead of trials.test
+#     covariances = Covariances().transform(signals)
+#     second_day = (details["session"] == "1test").to_numpy()
+#     movements = np.char.replace(labels.astype(str), "_", " ")
 
 # sphinx_gallery_thumbnail_number = 200
+
+import os
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import mne
@@ -40,12 +43,13 @@ from sklearn.model_selection import cross_val_score
 
 from skgeom import PLRSQ, Recentering, activation_patterns, spatial_filters
 from skgeom.baselines import tslda
-from skgeom.datasets import fetch_bci_iv_2a
 from skgeom.geometry import mean_affine_invariant
 
-trials = fetch_bci_iv_2a(subject=3)
+with np.load(Path(os.environ["SKGEOM_DATA"], "bci_iv_2a_s1_to_s4.npz")) as file:
+    covariances, numbers, second_day = file["cov_3"], file["y_3"], file["test_3"]
 names = np.array(["left hand", "right hand", "feet", "tongue"])
-X, y = trials.data[~trials.test], names[trials.target[~trials.test]]
+movements = names[numbers]
+X, y = covariances[~second_day], movements[~second_day]
 print(X.shape)
 
 # %%
@@ -67,10 +71,10 @@ for name, model in {"MDM": MDM(), "tslda": tslda(), "PLRSQ": PLRSQ()}.items():
 # Train on the first day and test on the second day. The signals change between days, so
 # first move the mean of each day to the identity. Re-centering does not use labels.
 
-day = trials.test
-Z = Recentering().fit_transform(trials.data, domain=day)
+day = second_day
+Z = Recentering().fit_transform(covariances, domain=day)
 model = PLRSQ().fit(Z[~day], y)
-y_test = names[trials.target[day]]
+y_test = movements[day]
 print(f"second day: {model.score(Z[day], y_test):.1%}")
 ConfusionMatrixDisplay.from_estimator(
     model,

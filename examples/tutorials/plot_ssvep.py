@@ -12,18 +12,26 @@ and plots the power that separates the frequencies.
 # Data
 # ----
 #
-# :func:`~skgeom.datasets.fetch_ssvep` reads signals of 8 occipital channels at 256 Hz
-# from the file ``eeg_ssvep.npz`` in the folder ``SKGEOM_DATA``. The file cannot be
-# downloaded: cut the trials beforehand from the recordings at
+# The file ``eeg_ssvep.npz`` in the folder ``SKGEOM_DATA`` contains signals of 8
+# occipital channels at 256 Hz, 864 trials of twelve subjects (Kalunga et al., 2016). It
+# cannot be downloaded: cut the trials beforehand from the recordings at
 # https://github.com/sylvchev/dataset-ssvep-exoskeleton, from 0.5 s before to 5.5 s
-# after the start of each trial. The docstring of :func:`~skgeom.datasets.fetch_ssvep`
-# lists the arrays of the file. The function verifies a checksum of these arrays. If
-# your arrays differ, or for your own recordings, replace ``trials.data`` by an array of
-# shape (n_trials, n_channels, n_times), for example from ``mne.Epochs.get_data()``.
+# after the start of each trial. MOABB downloads the recordings as well::
+#
+#     from moabb.datasets import Kalunga2016
+#
+#     recordings = Kalunga2016().get_data(subjects=[7])
+#
+# The array ``X`` has the axes trial, channel and time, like the result of
+# ``mne.Epochs.get_data()``. It contains integers, which ``scale`` converts to signals.
+# The class ``y`` is 0 without a light, and 1 to 3 for the frequencies.
 #
 # Use only the trials with a light. Most trials without a light (rest) were recorded
 # before all other trials, so slow changes of the signals would also separate rest from
 # the frequencies.
+
+import os
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,16 +44,16 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skgeom import PLRSQ
 from skgeom.baselines import tslda
-from skgeom.datasets import fetch_ssvep
 from skgeom.geometry import mean_affine_invariant
 
-trials = fetch_ssvep()
-lights = trials.target > 0
-signals, y = trials.data[lights], trials.target[lights]
-subject = trials.subject[lights]
-frequencies = [13, 17, 21]
-times = trials.tmin + np.arange(signals.shape[2]) / trials.sfreq
-print(signals.shape, trials.channels)
+with np.load(Path(os.environ["SKGEOM_DATA"], "eeg_ssvep.npz")) as file:
+    lights = file["y"] > 0
+    signals = file["X"][lights] * np.float32(file["scale"])
+    y, subject = file["y"][lights].astype(int), file["subject"][lights]
+    channels = file["channels"].tolist()
+frequencies, sfreq = [13, 17, 21], 256.0
+times = -0.5 + np.arange(signals.shape[2]) / sfreq
+print(signals.shape, channels)
 
 # %%
 # Plot power spectra of channel Oz of subject 7, averaged over trials. Each spectrum has
@@ -54,7 +62,7 @@ print(signals.shape, trials.channels)
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for label, frequency in enumerate(frequencies, 1):
     some = signals[(subject == 7) & (y == label), 0][:, times > 1]
-    hertz, power = welch(some, trials.sfreq, nperseg=512)
+    hertz, power = welch(some, sfreq, nperseg=512)
     color = f"C{label - 1}"
     axis.semilogy(hertz, power.mean(axis=0), color=color, label=f"{frequency} Hz light")
     axis.axvline(frequency, color=color, ls=":", lw=1)
@@ -78,7 +86,7 @@ window = (times >= 2) & (times < 5)
 
 def filter_bank(signals):
     bands = [
-        butter(4, [f - 1, f + 1], "bandpass", fs=trials.sfreq, output="sos")
+        butter(4, [f - 1, f + 1], "bandpass", fs=sfreq, output="sos")
         for f in frequencies
     ]
     filtered = [sosfiltfilt(band, signals)[..., window] for band in bands]
@@ -137,7 +145,7 @@ for axis, label, frequency in zip(axes, [1, 2, 3], frequencies, strict=True):
     power = np.diag(mean_affine_invariant(X[mine & (y == label)]))
     decibels = 10 * np.log10(power / overall).reshape(3, 8)
     image = axis.imshow(decibels, cmap="RdBu_r", vmin=-4, vmax=4, aspect="auto")
-    axis.set_xticks(range(8), trials.channels, rotation=90)
+    axis.set_xticks(range(8), channels, rotation=90)
     axis.set_yticks(range(3), [f"{f} Hz" for f in frequencies])
     axis.set_title(f"light of {frequency} Hz")
 axes[0].set_ylabel("band")

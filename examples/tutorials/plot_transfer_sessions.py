@@ -14,8 +14,8 @@ movements of BCI competition IV, data set 2a.
 # ----
 #
 # Each subject performed 288 trials on each of two days. Each trial is one 22 x 22
-# covariance matrix of signals that are filtered to 10 to 30 Hz. The file of
-# :func:`~skgeom.datasets.fetch_bci_iv_2a` cannot be downloaded;
+# covariance matrix of signals that are filtered to 10 to 30 Hz. The file of the folder
+# ``SKGEOM_DATA`` that this page reads cannot be downloaded;
 # :ref:`sphx_glr_auto_examples_tutorials_plot_motor_imagery.py` shows how to compute the
 # covariances. To compute covariances of your own signals, of shape (n_trials,
 # n_channels, n_times), use
@@ -24,6 +24,8 @@ movements of BCI competition IV, data set 2a.
 # sphinx_gallery_thumbnail_number = 100
 
 import copy
+import os
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,13 +34,18 @@ from pyriemann.classification import MDM
 from sklearn.decomposition import PCA
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_score
+from sklearn.utils import Bunch
 
 from skgeom import Recentering, TransferDiscriminantAnalysis, make_domain_scorer
-from skgeom.datasets import fetch_bci_iv_2a
 from skgeom.geometry import logm
 
-subjects = [fetch_bci_iv_2a(number) for number in (1, 2, 3, 4)]
-print(subjects[0].data.shape, subjects[0].target_names)
+arrays = {"data": "cov", "target": "y", "test": "test"}
+with np.load(Path(os.environ["SKGEOM_DATA"], "bci_iv_2a_s1_to_s4.npz")) as file:
+    subjects = [
+        Bunch(**{name: file[f"{array}_{number}"] for name, array in arrays.items()})
+        for number in (1, 2, 3, 4)
+    ]
+print(subjects[0].data.shape, np.bincount(subjects[0].target))
 
 # %%
 # Plot the first two principal components of the matrix logarithms of the first session.

@@ -2,13 +2,11 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
@@ -33,40 +31,38 @@ from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
+    in_host_memory,
+    pooled_matrices,
     statistics_of_samples,
+    translated,
     with_noise,
 )
-from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.objectives._covariances import covariances_of
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import OPTIMIZERS
+from skgeom.utils._dask import is_dask
+from skgeom.utils._mixins import LinearProjection
+from skgeom.utils._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
-    check_not_dask,
-    float_dtypes,
-    is_dask,
     like,
     on_cpu,
+    precision,
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    CallbackSupportMixin,
-    LinearProjection,
-    current_progress,
-    estimator_method,
-)
 from skgeom.utils.linalg import FeatureSpace, signs, space_of
+from skgeom.utils.methods import predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_order_of_features,
+    check_samples,
     check_semidefinite,
     check_symmetric,
     check_two_classes,
-    checked_groups,
-    labelled_samples,
-    warn_if_outlier,
-    warn_user,
-    weighted_samples,
+    validated_samples,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_user
 
 _FIT_ORTHONORMAL = "Fit with constraint='orthonormal'"
 
@@ -129,7 +125,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         "verbose": ["verbose"],
     }
 
-    @estimator_method
+    @predict_method
     def inverse_transform(self, X):
         """Compute the samples of smallest norm that have the given features.
 
@@ -154,14 +150,17 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         ValueError
             If X does not have one column for each filter.
         """
-        Z = check_array(X, input_name="X", dtype=float_dtypes(X))
+        Z = check_samples(X)
         if Z.shape[1] != self._n_features_out:
             raise ValueError(
                 f"X must have {self._n_features_out} columns, one for each filter, "
                 f"got shape {Z.shape}."
             )
-        inverse = np.linalg.pinv(to_numpy(self.components_).astype(np.float64))
-        return Z @ like(inverse.T, Z, Z.dtype)
+        return Z @ like(np.linalg.pinv(self._filters()).T, Z, Z.dtype)
+
+    def _filters(self):
+        """The filters in rows, as a NumPy array in double precision."""
+        return to_numpy(self.components_).astype(np.float64)
 
     def class_distances(self, *, regularized=True):
         """Compute the distances between the classes, from the filter outputs.
@@ -216,7 +215,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             If the filters are linearly dependent.
         """
         check_is_fitted(self)
-        filters = to_numpy(self.components_).astype(np.float64)
+        filters = self._filters()
         left, sizes, right = np.linalg.svd(filters, full_matrices=False)
         if sizes[-1] <= DEPENDENT * sizes[0]:
             raise ValueError(
@@ -276,10 +275,9 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         """Validate the data, and compute the statistics of the classes."""
         estimator = self._class_estimator
         is_auto = "auto" in (self.covariance_estimator, self._sigma2)
-        X, y = labelled_samples(self, X, y, accept_sparse="csr")
-        if groups is not None:
-            check_not_dask(self, X, "Use groups=None")
-        groups = checked_groups(groups, y, sample_weight)
+        X, y, sample_weight, groups, positions = validated_samples(
+            self, X, y, sample_weight, groups, dask=True, accept_sparse="csr"
+        )
         if is_dask(X):
             samples = None
             if is_auto and estimator is None:
@@ -291,18 +289,15 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                 )
             self._set_sizes(statistics.classes)
             return TrainingData(statistics, FeatureSpace(), for_selection=samples)
-        given = X, sample_weight
-        if sample_weight is not None:
-            X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        warn_if_outlier(*given)
+        warn_if_outlier(X, sample_weight, positions)
         self._set_sizes(np.unique(y))
         space = self._space_of(X)
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
         samples = None
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight, groups)
-            points = take(space.samples, rows)
-            samples = SelectionSamples(take(X, rows), y[rows], weights, groups, points)
+            given, points = (on_cpu(take(x, rows)) for x in (X, space.samples))
+            samples = SelectionSamples(given, y[rows], weights, groups, points)
         return TrainingData(statistics, space, y, samples)
 
     def _set_sizes(self, classes, argument="y"):
@@ -322,7 +317,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if isinstance(self.init, str):
             return self.init
         check_order_of_features(self.init, "init", self)
-        init = check_array(on_cpu(self.init), dtype=np.float64, input_name="init")
+        init = check_array(self.init, dtype=np.float64, input_name="init")
         expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(
@@ -382,7 +377,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if data.for_selection is None:
             return [], None, []
         return folds_of_samples(
-            data.statistics,
+            in_host_memory(data.statistics),
             data.for_selection,
             self._distance_objective,
             self._n_filters,
@@ -423,15 +418,13 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk(intensities) if shrinks else statistics
-            pooled = map(on_cpu, estimated.pooled_covariances())
+            pooled = pooled_matrices(estimated)
             sigma2 = sampling_noise(*pooled, statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
-    def _store_selection(self, selection, array_like):
+    def _store_selection(self, selection):
         self.shrinkage_ = selection.shrinkage
-        self.class_shrinkages_ = None
-        if selection.intensities is not None:
-            self.class_shrinkages_ = like(selection.intensities, array_like)
+        self.class_shrinkages_ = selection.intensities
         self.regularization_ = selection.regularization
         self.selection_ = selection.selection
         current_progress().print(
@@ -480,18 +473,16 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             "tol": self.tol,
         }
 
-    def _placed(self, filters, space, array_like):
-        """Filters in rows, in the namespace of an array and the dtype of samples."""
-        dtype = None if space.X is None else space.X.dtype
-        return like(np.ascontiguousarray(space.lift(filters).T), array_like, dtype)
+    def _in_rows(self, filters, space):
+        """Filters in rows, in the precision of the samples."""
+        filters = np.ascontiguousarray(space.lift(filters).T)
+        single = space.X is not None and precision(space.X) > np.finfo(float).eps
+        return filters.astype(np.float32 if single else np.float64, copy=False)
 
-    def _store_filters(
-        self, filters, groups, statistics, total, space, array_like, quiet=False
-    ):
+    def _store_filters(self, filters, groups, statistics, total, space, quiet=False):
         """Store the result of ``optimize_filters``, and the statistics of the features.
 
         The ``statistics`` and the total covariance are in the coordinates of ``space``.
-        The results have the namespace and device of ``array_like``.
         """
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
@@ -509,23 +500,20 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
             filters = filters[:, np.lexsort((-variances, group))]
         filters = filters * signs(space.lift(filters).T)
-        self.components_ = self._placed(filters, space, array_like)
+        self.components_ = self._in_rows(filters, space)
         self.objective_ = -last.cost
-        reached = np.concatenate([values for _, values in groups])
-        self.restart_objectives_ = like(reached, array_like)
+        self.restart_objectives_ = np.concatenate([values for _, values in groups])
         if not quiet:
             self._warn(groups, filters)
         self.classes_ = statistics.classes
         self.statistics_ = statistics.project(filters.T)
         if space.origin is not None:
-            self.statistics_.means += space.origin @ filters
-        converter = partial(like, model=array_like)
-        self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
+            self.statistics_ = translated(self.statistics_, space.origin @ filters)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._distance_parameters
         }
 
-    def _reporter(self, space, array_like, name=None):
+    def _reporter(self, space, name=None):
         """The callback of an optimization; None if nothing is reported."""
         progress = current_progress()
 
@@ -533,7 +521,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             return progress.step(
                 stage,
                 f"{name or self._value_name} {value:.6f}",
-                lambda: {"components_": self._placed(filters, space, array_like)},
+                lambda: {"components_": self._in_rows(filters, space)},
                 n_steps=self.max_iter,
             )
 
@@ -594,12 +582,11 @@ def check_regular(statistics, covariances, total, n_components):
             f"The data vary in {rank} directions only, so n_components={n_components} "
             "filters need regularization > 0."
         )
-    is_structured = isinstance(covariances, StructuredCovariances)
+    covariances = covariances_of(covariances)
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = covariances[k] if is_structured else on_cpu(covariances[k, ...])
-        variances = np.linalg.eigvalsh(basis.T @ (covariance @ basis))
+        variances = np.linalg.eigvalsh(basis.T @ (covariances[k] @ basis))
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)
         if class_rank < rank:

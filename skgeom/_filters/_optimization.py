@@ -29,11 +29,14 @@ from operator import attrgetter
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgeom.objectives._pairwise import StructuredCovariances
+from skgeom.objectives._covariances import (
+    StructuredMatrix,
+    identity_like,
+    plus_identity,
+)
 from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, Stiefel, filter_manifold
 from skgeom.optim._minimize import StartError, minimize
-from skgeom.utils.array_api import on_cpu
 from skgeom.utils.linalg import whitening_basis
 from skgeom.utils.threads import one_blas_thread
 
@@ -497,7 +500,7 @@ def _start_of_group(
             # Given filters may lie outside of a coarse subspace.
             allow_coarse=isinstance(init, str),
         )
-        structured = isinstance(group.total, StructuredCovariances)
+        structured = isinstance(group.total, StructuredMatrix)
         if classes is not None and not coordinates.complete and not structured:
             if group.complement is not None:
                 classes = classes.project(group.complement)
@@ -598,12 +601,9 @@ def rotation_metric(objective, constraint, within, total, regularization):
     if constraint != "unit-norm" or not objective.rotation_invariant:
         return None
     noise = max(regularization, 1e-10 * total.trace())
-    if isinstance(within, StructuredCovariances):
-        if not objective.affine_invariant:
-            return StructuredCovariances(np.ones((1, len(within))))[0]
-        return within.plus_identity(noise)
-    identity = np.eye(len(within))
-    return within + noise * identity if objective.affine_invariant else identity
+    if objective.affine_invariant:
+        return plus_identity(within, noise)
+    return identity_like(within)
 
 
 def _named(init, n_init, group, coordinates, size, regularization):
@@ -688,7 +688,7 @@ def principal_coordinates(total, n_components, allow_coarse=True):
     """
     n_features = len(total)
     least = max(FEW_FEATURES, _AXES_PER_FILTER * n_components)
-    structured = isinstance(total, StructuredCovariances)
+    structured = isinstance(total, StructuredMatrix)
     if allow_coarse and (structured or n_features > 2 * least):
         variances, axes = _leading_axes(total.__matmul__, n_features, 2 * least + 10)
     else:
@@ -713,7 +713,8 @@ def with_class_directions(basis, classes, counts, n_components):
     overfit.
     """
     n_features, n_classes = len(basis), len(counts)
-    variance = sum(on_cpu(matrix).trace() for matrix in classes.covariances) / n_classes
+    classes = classes.on_host()
+    variance = sum(matrix.trace() for matrix in classes.covariances) / n_classes
     noise = variance / (2 * counts.mean()) * min(n_features / counts.sum(), 1) ** 2
     # The eigenvalues of the covariances of fewer samples than features are random.
     kinds = (False, True) if counts.mean() > n_features else (False,)
@@ -737,7 +738,7 @@ def discriminant_directions(classes, sigma2, n_components, quadratic=True):
     distances. Otherwise, they are the linear discriminants, the leading eigenvectors of
     the sum of :math:`m_k m_k^\top`, which may be fewer than ``n_components``.
     """
-    means, covariances = classes.means, on_cpu(classes.covariances)
+    means, covariances = classes.means, classes.on_host().covariances
     within, n_features = covariances.mean(axis=0), means.shape[1]
     noise = max(sigma2, n_features * np.finfo(float).eps * within.trace()) or 1.0
     regularized = within + noise * np.eye(n_features)

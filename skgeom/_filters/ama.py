@@ -5,7 +5,6 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._filters._auto import warn_if_not_separated, warn_if_unscaled_filters
 from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
@@ -16,17 +15,16 @@ from skgeom._filters._optimization import (
     prefixed,
 )
 from skgeom._filters.sqfa import SQFA
+from skgeom._statistics import in_host_memory, pooled_matrices
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.objectives._objective import Objective
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation
-from skgeom.utils._dask import row_blocks
-from skgeom.utils.array_api import is_dask, like, take, to_numpy
-from skgeom.utils.estimator import (
-    current_progress,
-    documented_parameters,
-    estimator_method,
-    substitute_docs,
-)
+from skgeom.utils._dask import is_dask, row_blocks
+from skgeom.utils._sklearn import Interval, StrOptions
+from skgeom.utils.docs import documented_parameters, substitute_docs
+from skgeom.utils.methods import fit_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_priors, class_factors
 
 # Number of initializations with init="auto": the filters of SQFA, and random filters.
@@ -209,7 +207,7 @@ class AMAGauss(BaseFilters):
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, groups=None):
         """Learn the filters from samples.
 
@@ -269,30 +267,31 @@ class AMAGauss(BaseFilters):
         space = data.space
         current_progress().start(space.X, data.y)
         selection = self._select(data.statistics, *self._folds(data))
-        self._store_selection(selection, space.X)
+        self._store_selection(selection)
         warn_if_not_separated(selection)
         statistics = self._shrunk_with_noise(data.statistics, selection, space)
         sigma2, counts = selection.regularization, statistics.counts
         priors = check_priors(self.priors, counts)
-        self.priors_ = like(priors, space.X)
+        self.priors_ = priors
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
         model = statistics, sigma2, np.log(priors), factors
         if is_dask(X):
             blocks = [block[:2] for block in row_blocks(X, y)]
             objective = BlockInformation(blocks, *model)
         else:
-            samples, labels = space.samples, np.searchsorted(statistics.classes, data.y)
-            if not factors.all():
-                # Each subset of the samples must have a positive total weight.
-                counted = factors[labels] > 0
-                samples, labels = take(samples, counted), labels[counted]
-            objective = _information(samples, labels, *model)
-        within, total = map(to_numpy, statistics.pooled_covariances())
+            labels = np.searchsorted(statistics.classes, data.y)
+            objective = _information(space.samples, labels, *model)
+        within, total = pooled_matrices(statistics)
         if self._sigma2 == "auto":
             warn_if_unscaled_filters(total, space, self)
         span_only = is_negligible(sigma2, within)
         if span_only:
-            check_regular(statistics, statistics.covariances, total, self._n_filters)
+            check_regular(
+                statistics,
+                in_host_memory(statistics).covariances,
+                total,
+                self._n_filters,
+            )
         optimization = self._optimization(
             selection,
             span_only,
@@ -308,11 +307,11 @@ class AMAGauss(BaseFilters):
             n_init = (_N_INIT if self.n_init == "auto" else self.n_init) - 1
             optimization |= {"init": "random", "n_init": n_init, "warm_start": start}
         optimization |= self._over_samples(objective)
-        report = self._reporter(space, space.X)
+        report = self._reporter(space)
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization
         )
-        self._store_filters(filters, groups, statistics, total, space, space.X)
+        self._store_filters(filters, groups, statistics, total, space)
         # Convert the information to the mean log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         return self
@@ -335,7 +334,7 @@ class AMAGauss(BaseFilters):
         # Equal filters have equal gradients and would remain equal.
         options = {"n_init": len(INITIALIZATIONS["auto"]), "refit_dependent": True}
         objective = self._distance_objective(statistics, optimization["regularization"])
-        report = prefixed("SQFA", self._reporter(space, space.X, "distance"))
+        report = prefixed("SQFA", self._reporter(space, "distance"))
         filters, _ = optimize_filters(
             objective, within, total, callback=report, **{**optimization, **options}
         )
@@ -343,7 +342,7 @@ class AMAGauss(BaseFilters):
 
     @staticmethod
     def _distance_objective(statistics, sigma2):
-        means, covariances = to_numpy(statistics.means), statistics.covariances
+        means, covariances = statistics.means, statistics.covariances
         distance = DISTANCES["hellinger"]
         return MeanPairwiseDistance(means, covariances, sigma2, distance)
 
@@ -353,7 +352,7 @@ class AMAGauss(BaseFilters):
 
 def _information(X, labels, statistics, sigma2, log_priors, factors):
     """The mean information of samples, as a function of filters."""
-    means, covariances = to_numpy(statistics.means), statistics.covariances
+    means, covariances = statistics.means, statistics.covariances
     weights = factors[labels]
     return MeanInformation(X, labels, means, covariances, sigma2, log_priors, weights)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils._param_validation import StrOptions
 
 from skgeom._filters._auto import (
     folds_of_summaries,
@@ -15,33 +14,34 @@ from skgeom._filters._optimization import (
     independent_directions,
     optimize_filters,
 )
-from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
+from skgeom._statistics import (
+    ClassStatistics,
+    checked_statistics,
+    in_host_memory,
+    means_on_host,
+    pooled_matrices,
+    without_axes,
+)
 from skgeom.objectives._class_distances import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     find_distance,
 )
-from skgeom.objectives._pairwise import (
-    MeanPairwiseDistance,
-    StructuredCovariances,
-    plus_outer_products,
-)
-from skgeom.utils.array_api import on_cpu, to_numpy
-from skgeom.utils.estimator import (
-    current_progress,
-    documented_parameters,
-    estimator_method,
-    substitute_docs,
-)
+from skgeom.objectives._covariances import StructuredCovariances, plus_outer_products
+from skgeom.objectives._pairwise import MeanPairwiseDistance
+from skgeom.utils._sklearn import StrOptions
+from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.linalg import AxesSpace, FeatureSpace
+from skgeom.utils.methods import fit_method, statistics_method, update_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
     class_factors,
     has_labels,
-    labelled_samples,
-    warn_user,
+    validated_samples,
 )
+from skgeom.utils.warn import warn_user
 
 
 def _constraints(distances):
@@ -296,7 +296,7 @@ class SQFA(BaseFilters):
         """The distance of the last fit."""
         return self._parameters_of_fit["distance"]
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the filters from samples.
 
@@ -354,7 +354,7 @@ class SQFA(BaseFilters):
         statistics = self._shrunk_with_noise(data.statistics, selection, data.space)
         return self._learn(statistics, selection, data.space)
 
-    @estimator_method
+    @update_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
 
@@ -401,11 +401,12 @@ class SQFA(BaseFilters):
             )
         first = not hasattr(self, "components_")
         before = getattr(self, "_streamed", ClassStatistics.empty())
-        X, y = labelled_samples(self, X, y, reset=first, accept_sparse="csr")
+        options = {"reset": first, "dask": True, "accept_sparse": "csr"}
+        X, y, weights, *_ = validated_samples(self, X, y, sample_weight, **options)
         X = X.toarray() if issparse(X) else X
-        streamed = before + ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        streamed = before + ClassStatistics.from_data(X, y, sample_weight=weights)
         self._set_sizes(streamed.classes)
-        last = None if first else to_numpy(self.components_).astype(np.float64).T
+        last = None if first else self._filters().T
         selection = self._select(streamed)
         space = FeatureSpace()
         statistics = self._shrunk_with_noise(streamed, selection, space)
@@ -414,7 +415,7 @@ class SQFA(BaseFilters):
         self._streamed = streamed
         return self
 
-    @estimator_method
+    @statistics_method
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 
@@ -476,8 +477,8 @@ class SQFA(BaseFilters):
         folds = [], None, []
         if is_list and "auto" in (self.covariance_estimator, self._sigma2):
             folds = folds_of_summaries(
-                parts,
-                all_folds,
+                list(map(in_host_memory, parts)),
+                in_host_memory(all_folds),
                 self._n_filters,
                 whiten=self._sigma2 == 0,
                 noise=self._noise(space),
@@ -489,15 +490,16 @@ class SQFA(BaseFilters):
     def _learn(self, statistics, selection, space, start=None):
         """Optimize the filters, and store them."""
         vars(self).pop("_streamed", None)
-        array_like = statistics.means if space.X is None else space.X
-        self._store_selection(selection, array_like)
+        self._store_selection(selection)
         sigma2 = selection.regularization
         objective = self._distance_objective(statistics, sigma2)
         classes = objective.classes
         within, total = _pooled(statistics, self._second_moments)
         span_only = objective.affine_invariant and is_negligible(sigma2, within)
         if span_only:
-            check_regular(statistics, classes.covariances, total, self._n_filters)
+            check_regular(
+                statistics, classes.on_host().covariances, total, self._n_filters
+            )
         optimization = self._optimization(
             selection, span_only, space, objective, statistics.counts
         )
@@ -514,19 +516,15 @@ class SQFA(BaseFilters):
         else:
             structured = isinstance(classes.covariances, StructuredCovariances)
             if selection.shrinkage is None and not structured:
-                _warn_of_few_samples(statistics, classes.covariances)
+                _warn_of_few_samples(statistics, classes.on_host().covariances)
             warn_if_not_separated(selection)
             if self._sigma2 == "auto":
-                warn_if_unscaled_filters(
-                    on_cpu(statistics.pooled_covariances()[1]), space, self
-                )
-        report = self._reporter(space, array_like)
+                warn_if_unscaled_filters(pooled_matrices(statistics)[1], space, self)
+        report = self._reporter(space)
         filters, groups = optimize_filters(
             objective, within, total, callback=report, **optimization
         )
-        self._store_filters(
-            filters, groups, statistics, total, space, array_like, quiet=coincide
-        )
+        self._store_filters(filters, groups, statistics, total, space, quiet=coincide)
         return self
 
     def _continues_from(self, filters):
@@ -560,7 +558,7 @@ class SQFA(BaseFilters):
                 "ClassStatistics(classes, counts, means, covariances)."
             )
         else:
-            covariances, means = statistics.covariances, to_numpy(statistics.means)
+            covariances, means = statistics.covariances, means_on_host(statistics)
             if distance.translation_invariant:
                 # A large offset that all classes share would reduce the precision.
                 means = means - means.mean(axis=0)
@@ -710,10 +708,10 @@ def _weights_of_pairs(pair_weight, n_classes):
     """Validated weights of the pairs of classes, (c, c); None for equal weights."""
     if pair_weight is None:
         return None
-    problem, weights = None, on_cpu(pair_weight)
-    if has_labels(weights):
+    problem = None
+    if has_labels(pair_weight):
         problem = "has labels, which are not used"
-    weights = check_array(weights, dtype=float, copy=True, input_name="pair_weight")
+    weights = check_array(pair_weight, dtype=float, copy=True, input_name="pair_weight")
     if weights.shape != (n_classes, n_classes):
         problem = f"has shape {weights.shape}, but there are {n_classes} classes"
     elif (weights < 0).any():
@@ -730,10 +728,10 @@ def _weights_of_pairs(pair_weight, n_classes):
 
 def _pooled(statistics, second_moments):
     """Within-class and total covariance, or total second moment."""
-    within, total = map(on_cpu, statistics.pooled_covariances())
+    within, total = pooled_matrices(statistics)
     if second_moments and statistics.means is not None:
         weights = statistics.counts / statistics.counts.sum()
-        mean = weights @ to_numpy(statistics.means)
+        mean = weights @ means_on_host(statistics)
         total = plus_outer_products(total, mean[None], np.ones(1))
     return within, total
 
@@ -763,7 +761,7 @@ def _warn_of_few_samples(statistics, covariances):
     """
     counts, size = statistics.counts, covariances.shape[1]
     k = counts.argmin()
-    covariance = on_cpu(covariances[k, ...])
+    covariance = covariances[k]
     if counts[k] > size or (counts.max() <= size and np.any(covariance)):
         return
     rank = np.linalg.matrix_rank(covariance, hermitian=True)

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skgeom.utils.array_api import like, namespace, take, to_numpy
+from skgeom.utils.html import html_table
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,10 @@ class ProjectionConditions:
             ]
         return "\n".join(rows)
 
+    def _repr_html_(self):
+        rows = [line.split(": ", 1) for line in str(self).splitlines()]
+        return html_table(type(self).__name__, ["condition", "value"], rows)
+
 
 def separation_grid(X, codes, covariance_axes, hessian_axes):
     """Separation of classes along each pair of axes; the axes are rows.
@@ -156,7 +160,7 @@ def separation_grid(X, codes, covariance_axes, hessian_axes):
     exactly: the variance of the union of two equally large classes is their mean
     variance plus a quarter of the squared distance of their means.
     """
-    Z = to_numpy(X @ like(np.concatenate([covariance_axes, hessian_axes]).T, X))
+    Z = X @ np.concatenate([covariance_axes, hessian_axes]).T
     groups = [Z[codes == code] for code in range(codes.max() + 1)]
     means = np.array([group.mean(axis=0) for group in groups])
     variances = np.mean([group.var(axis=0) for group in groups], axis=0)
@@ -174,7 +178,7 @@ def separation_grid(X, codes, covariance_axes, hessian_axes):
 def check_conditions(projection, X, codes, traces):
     """Diagnostics of training samples, given the traces of their Gauss-Newton terms."""
     parts = [np.flatnonzero(codes == k) for k in range(len(projection.classes_))]
-    moments = [mean_and_covariance(take(X, part)) for part in parts]
+    moments = [mean_and_covariance(X[part]) for part in parts]
     means, covariances = map(np.array, zip(*moments, strict=True))
     # Scaled to values up to one, whose squares neither overflow nor underflow.
     tiny = np.finfo(np.float64).tiny
@@ -206,10 +210,10 @@ def check_conditions(projection, X, codes, traces):
 
 
 def mean_and_covariance(samples):
-    """Mean and covariance (divided by n) of samples, computed on their device."""
-    mean = namespace(samples).mean(samples, axis=0)
+    """Mean and covariance (divided by n) of samples."""
+    mean = samples.mean(axis=0)
     centered = samples - mean
-    return to_numpy(mean), to_numpy(centered.T @ centered / samples.shape[0])
+    return mean, centered.T @ centered / len(samples)
 
 
 def _dominance(eigenvalues):

@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.svm import SVC, NuSVC
 
 from skgeom._hessian import models
-from skgeom.utils.estimator import named_like_fit
+from skgeom.utils.validation import named_like_fit
 
 
 def function_differences(function, X, n_classes, curvature):

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._hessian.differences import estimator_differences, function_differences
@@ -18,24 +17,20 @@ from skgeom._hessian.models import (
     is_function,
     is_module,
 )
+from skgeom.utils._sklearn import StrOptions, check_feature_names, validated_parameters
 from skgeom.utils.array_api import (
-    float_dtypes,
     in_double,
     like,
     namespace,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    check_feature_names,
-    current_progress,
-    named_like_fit,
-    validated_parameters,
-)
+from skgeom.utils.memory import require_memory
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
-    check_array,
     check_sample_weight,
+    check_samples,
     checked_labels,
-    require_memory,
+    named_like_fit,
 )
 
 
@@ -164,7 +159,7 @@ def input_hessian(
     if not is_function(estimator):
         check_is_fitted(estimator)
         check_feature_names(estimator, X, reset=False)
-    given = check_array(X, input_name="X", dtype=float_dtypes(X)[0])
+    given = check_samples(X, double=True)
     X, y = given if is_module(estimator) else to_numpy(given), checked_labels(y, given)
     weights = check_sample_weight(sample_weight, y)
     mean = mean_curvature(estimator, X, y, weights, curvature, derivatives)

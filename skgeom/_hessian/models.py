@@ -41,8 +41,9 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC
 
+from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom.utils.array_api import namespace, to_numpy
-from skgeom.utils.estimator import named_like_fit
+from skgeom.utils.validation import named_like_fit
 
 
 class Expansion(NamedTuple):
@@ -193,20 +194,22 @@ def kernel_discriminant(estimator):
     """Log-probabilities of KernelDiscriminantAnalysis, whose scores are linear."""
     if estimator.X_fit_ is None:
         return None
-    means, priors = to_numpy(estimator.decision_means_), to_numpy(estimator.priors_)
-    constants = estimator.prior_weight_ * np.log(priors)
+    calibration, priors = estimator.calibration_, to_numpy(estimator.priors_)
+    means = to_numpy(estimator.means_)
+    means = means * np.asarray(calibration.mean_factors)[..., None]
+    constants = calibration.prior_weight * np.log(priors)
     constants -= np.square(means).sum(axis=1) / 2
     intercept = constants - to_numpy(estimator.offset_) @ means.T
     center = estimator.kernel_center_
     model = _kernel_expansion(
         estimator,
         _dense(estimator.X_fit_),
-        to_numpy(estimator.dual_coef_) @ means.T / estimator.temperature_,
-        intercept / estimator.temperature_,
+        to_numpy(estimator.dual_coef_) @ means.T / calibration.temperature,
+        intercept / calibration.temperature,
         estimator.gamma_ or 1 / estimator.n_features_in_,
         0.0 if center is None else to_numpy(center),
     )
-    noise = estimator.label_noise_
+    noise = calibration.label_noise
     return _with_label_noise(model, noise, priors) if model and noise else model
 
 
@@ -389,10 +392,8 @@ CLASSIFIERS = {
     QuadraticDiscriminantAnalysis: quadratic_discriminant,
     GaussianNB: naive_bayes,
     CalibratedClassifierCV: calibrated_support_vectors,
+    KernelDiscriminantAnalysis: kernel_discriminant,
 }
-# A name, because modules of different families do not import each other.
-_DISCRIMINANT = "skgeom._kernel.discriminant.KernelDiscriminantAnalysis"
-
 
 # A subclass may override these names, and the names of metadata requests, without
 # computing different probabilities.
@@ -407,11 +408,9 @@ def _formula(classifier):
     """
     defined = _replaced_methods(classifier) - _OF_TRAINING
     for base in type(classifier).__mro__:
-        convert = CLASSIFIERS.get(base)
-        if f"{base.__module__}.{base.__name__}" == _DISCRIMINANT:
-            convert = kernel_discriminant
-        if convert:
-            return None if any(hasattr(base, name) for name in defined) else convert
+        if base in CLASSIFIERS:
+            is_changed = any(hasattr(base, name) for name in defined)
+            return None if is_changed else CLASSIFIERS[base]
         defined |= {
             name
             for name in vars(base).keys() - _OF_TRAINING
@@ -447,9 +446,9 @@ def _jacobian(transformer):
 
 _NAMES = ", ".join(kind.__name__ for kind in (*CLASSIFIERS, *TRANSFORMERS))
 SUPPORTED = (
-    f"There are formulas for {_NAMES}, KernelDiscriminantAnalysis and their "
-    "pipelines. Other classifiers need predict_proba and classes_. Functions of X must "
-    "be written with autograd.numpy, unless derivatives='differences'."
+    f"There are formulas for {_NAMES} and their pipelines. Other classifiers need "
+    "predict_proba and classes_. Functions of X must be written with autograd.numpy, "
+    "unless derivatives='differences'."
 )
 
 

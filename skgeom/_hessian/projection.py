@@ -8,8 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _safe_indexing, compute_sample_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from skgeom._hessian.diagnostics import (
@@ -24,34 +23,33 @@ from skgeom._hessian.models import (
     is_function,
     is_module,
 )
-from skgeom._statistics import check_underflow
+from skgeom._sample_moments import check_underflow
+from skgeom.utils._mixins import LinearProjection
+from skgeom.utils._sklearn import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_feature_names,
+    safe_indexing,
+)
 from skgeom.utils.array_api import (
-    float_dtypes,
-    largest_size,
-    move_attributes,
-    namespace,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    CallbackSupportMixin,
-    LinearProjection,
-    check_feature_names,
-    current_progress,
-    estimator_method,
-    named_like_fit,
-    naming,
-    validate_data,
-)
+from skgeom.utils.errors import naming
 from skgeom.utils.linalg import fix_signs
+from skgeom.utils.memory import require_memory
+from skgeom.utils.methods import fit_method, on_host, predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     checked_labels,
-    encoded_samples,
+    encoded_labels,
+    named_like_fit,
     raise_too_large,
-    require_memory,
-    warn_if_outlier,
-    warn_if_unscaled,
-    warn_user,
+    validate_data,
+    validated_samples,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled, warn_user
 
 
 class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
@@ -227,7 +225,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method(nested_validation=True)
+    @fit_method(nested_validation=True)
     def fit(self, X, y):
         """Fit the classifier, and compute the eigenvectors of both matrices.
 
@@ -261,14 +259,16 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             99 % of the variance of all features, or if one sample causes more than 99 %
             of the variance.
         """
-        X, codes = encoded_samples(self, X, y)
+        given, y, *_ = validated_samples(self, X, y, double=True)
+        X = to_numpy(given)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
         if not 0 < n_components <= n_features:
             raise ValueError(
                 f"n_covariance + n_hessian = {n_components} must be at least 1 and at "
                 f"most n_features={n_features}."
             )
-        progress, y = current_progress(), self.classes_[codes]
+        progress = current_progress()
         progress.start(X, y)
         warn_if_outlier(X)
         self.covariance_ = _covariance(X)
@@ -285,7 +285,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         if self.n_hessian:
             progress.stage("training", n_steps=1)
             # torch modules accept samples on their device.
-            samples = X if is_module(self.estimator) else to_numpy(X)
+            samples = given if is_module(self.estimator) else X
             weights = self._weights(y)
             self.estimator_ = self._trained(samples, y, weights)
             name = classifier_name(self.estimator_)
@@ -308,10 +308,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         self.n_covariance_ = self.n_covariance
         self.contributions_ = np.abs(self.components_)
         self.conditions_ = check_conditions(self, X, codes, traces)
-        move_attributes(self, X)
         return self
 
-    @estimator_method
+    @predict_method
     def separation(self, X, y):
         """Compute the separation of new samples along the leading eigenvectors.
 
@@ -338,7 +337,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
                 "The projection was fitted with n_hessian=0, so the separation is "
                 "undefined. Fit it with n_hessian=1."
             )
-        X = validate_data(self, X, dtype=float_dtypes(X)[0], reset=False)
+        X = to_numpy(validate_data(self, X, reset=False)).astype(np.float64)
         y, classes = checked_labels(y, X), to_numpy(self.classes_)
         if not np.array_equal(np.unique(y), classes):
             raise ValueError(
@@ -384,7 +383,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         def fit_some(X):
             # A few samples suffice to find out which precision the classifier accepts.
             some = np.concatenate([np.flatnonzero(y == k)[:10] for k in np.unique(y)])
-            return clone(estimator).fit(_safe_indexing(X, some), y[some])
+            return clone(estimator).fit(safe_indexing(X, some), y[some])
 
         return call_in_double(
             lambda X: estimator.fit(X, y, **(parameters or {})),
@@ -395,9 +394,9 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 
     def _separation(self, X, codes):
         # Up to ten leading eigenvectors of each matrix, as in figure 1.
-        covariance_axes = to_numpy(self.covariance_eigenvectors_)[:10]
-        rank = min(self._hessian_rank, 10)
-        hessian_axes = to_numpy(self.hessian_eigenvectors_)[:rank]
+        fitted, rank = on_host(self), min(self._hessian_rank, 10)
+        covariance_axes = fitted.covariance_eigenvectors_[:10]
+        hessian_axes = fitted.hessian_eigenvectors_[:rank]
         return separation_grid(X, codes, covariance_axes, hessian_axes)
 
 
@@ -479,16 +478,16 @@ def _checked_rank(eigenvalues, precision, n_components, parameter, name):
 
 
 def _covariance(X):
-    """Sample covariance matrix, in CPU memory."""
+    """Sample covariance matrix."""
     require_memory(
         16 * X.shape[1] ** 2,  # the matrix and its eigenvectors
         f"The covariance matrix of {X.shape[1]} features and its eigenvectors",
         "Reduce the number of features of X first, for example by PCA.",
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        check_underflow(float(namespace(X).sum(X * X)), X)
+        check_underflow(float((X * X).sum()), X)
         _, covariance = mean_and_covariance(X)
         covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
     if not np.isfinite(covariance).all():
-        raise_too_large(largest_size(X))
+        raise_too_large(np.abs(X).max())
     return covariance

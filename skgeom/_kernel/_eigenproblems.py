@@ -261,6 +261,8 @@ def _positive_leading(pairs, n_components, tol):
 
     The given eigenvalues are in ascending order.
     """
-    eigenvalues, vectors = (array[..., ::-1][..., :n_components] for array in pairs)
+    eigenvalues, vectors = pairs
+    eigenvalues = eigenvalues[::-1][:n_components]
+    vectors = vectors[:, ::-1][:, :n_components]
     kept = eigenvalues > tol * max(eigenvalues[0], 0)
     return eigenvalues[kept], vectors[:, kept]

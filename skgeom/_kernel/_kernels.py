@@ -8,10 +8,19 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.utils.array_api import astype, like, namespace, on_cpu, take, to_numpy
-from skgeom.utils.validation import check_semidefinite, check_symmetric, warn_user
+from skgeom.utils._sklearn import Interval, StrOptions
+from skgeom.utils.array_api import (
+    astype,
+    float_dtype,
+    like,
+    namespace,
+    on_cpu,
+    take,
+    to_numpy,
+)
+from skgeom.utils.validation import check_semidefinite, check_symmetric
+from skgeom.utils.warn import warn_user
 
 # Kernels that are positive semidefinite for all parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
@@ -83,6 +92,14 @@ class Kernel:
             pairs = on_cpu(X), None if Y is None else on_cpu(Y)
             return like(pairwise_kernels(*pairs, **settings), X)
         return pairwise_kernels(X, Y, **settings)
+
+    def precision(self, X):
+        """The machine epsilon of the kernel matrices of samples X.
+
+        They are in double precision if the device supports it.
+        """
+        dtype = X.dtype if self.precomputed else float_dtype(X)
+        return float(namespace(X).finfo(dtype).eps)
 
     def project(self, X, points, coefficients, offset):
         """The functions ``k(X, points) @ coefficients - offset``, in batches of X."""

@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
+from scipy.sparse import issparse
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
@@ -21,15 +22,25 @@ from skgeom._kernel._eigenproblems import (
     solve_primal,
 )
 from skgeom._kernel._held_out_errors import complement_of
+from skgeom._kernel._kernels import check_definite, warn_if_nearly_diagonal
 from skgeom._kernel._system import (
     ALL_SAMPLES_EQUAL,
+    LastSamples,
     check_finite_kernel,
     discriminants_of,
 )
 from skgeom._kernel._training_data import BlockedRows
-from skgeom.utils.array_api import in_double, like, namespace, on_cpu, take, to_numpy
+from skgeom.utils.array_api import (
+    in_double,
+    like,
+    namespace,
+    on_cpu,
+    precision,
+    take,
+    to_numpy,
+)
 from skgeom.utils.linalg import pivoted_cholesky, semidefinite_root
-from skgeom.utils.validation import ROWS_PER_BLOCK, require_memory
+from skgeom.utils.memory import ROWS_PER_BLOCK, require_memory
 
 # Largest number of samples for k-means. With all samples of a million, k-means would
 # take longer than the moments (`bench_kernel_discriminant.py million`).
@@ -148,19 +159,34 @@ class LandmarkSystem:
 
     Parameters
     ----------
-    features : LandmarkFeatures
-        The features.
+    kernel : Kernel
+        The kernel.
     data : TrainingData
         The training samples.
     identity : bool
-        As for :class:`KernelSystem`.
+        As for :class:`~skgeom._kernel._system.KernelSystem`.
+    landmarks : ndarray
+        Landmarks in double precision, or their indices for a precomputed kernel.
+    warn : bool, default=False
+        Whether to warn if the kernel matrix of the landmarks is nearly diagonal.
+
+    Attributes
+    ----------
+    points : ndarray
+        The linearly independent landmarks.
+    n_landmarks : int
+        Their number.
+    same_means : bool
+        Whether the class means are equal up to rounding.
     """
 
-    def __init__(self, features, data, *, identity):
-        self.features, self.data = features, data
-        self.kernel_max, self.class_weights = features.kernel_max, data.class_weights
+    def __init__(self, kernel, data, identity, landmarks, warn=False):
+        self.data, self.identity = data, identity
+        self.features = features = _features_of(kernel, data.X, landmarks, warn)
+        self.points = take(landmarks, features.kept)
+        self.n_landmarks = len(features.kept)
+        self.kernel_max = features.kernel_max
         self.means, moment = features.moments(data)
-        self.identity = identity
         self.mean = data.class_weights @ self.means
         check_finite_kernel(moment)
         total = moment - np.outer(self.mean, self.mean)
@@ -180,33 +206,70 @@ class LandmarkSystem:
             total, between = self.root.T @ total @ self.root, self.root.T @ between
         self.total, self.between = total, between
 
-    def complement(self, regularization, n_last):
-        """Like :meth:`KernelSystem.complement`."""
-        regularized = self.total.copy()
+    def solve(self, regularization, criterion, n_components, n_last=0):
+        """See :meth:`~skgeom._kernel._system.KernelSystem.solve`."""
         penalty = regularization * np.trace(self.total)
-        regularized.flat[:: len(regularized) + 1] += penalty
+        settings = penalty, criterion, n_components, rank_tolerance(regularization)
+        ratios, vectors = solve_primal(self.total, self.between, *settings)
+        last = self._last(n_last, penalty, vectors) if n_last else None
+        vectors = vectors if self.root is None else self.root @ vectors
+        offset = self.mean @ vectors
+        coefficients = self.features.to_coefficients(vectors)
+        means = self.means @ vectors - offset
+        return discriminants_of(
+            self, penalty, ratios, coefficients, offset, means, last
+        )
+
+    def _last(self, n_last, penalty, vectors):
+        """The last samples, given the vectors of the components."""
         last = np.arange(len(self.data.codes))[-n_last:]
         centered = to_numpy(self.features(take(self.data.X, last))) - self.mean
         if self.root is not None:
             centered = centered @ self.root
+        regularized = self.total + penalty * np.eye(len(self.total))
         factor, lower = cho_factor(regularized, lower=True, check_finite=False)
         whitened = solve_triangular(
             factor, centered.astype(np.float64).T, lower=lower, check_finite=False
         ).T
         roots = np.sqrt(self.data.weights[last])
         rows, shrinkage = roots[:, None] * whitened, np.ones(whitened.shape[1])
-        return complement_of(rows, np.square(rows), shrinkage, roots)
+        complement = complement_of(rows, np.square(rows), shrinkage, roots)
+        return LastSamples(centered @ vectors, complement)
 
-    def solve_nystroem(self, regularization, criterion, n_components):
-        """Discriminants with coefficients of the landmarks that were kept."""
-        penalty = regularization * np.trace(self.total)
-        settings = penalty, criterion, n_components, rank_tolerance(regularization)
-        ratios, vectors = solve_primal(self.total, self.between, *settings)
-        vectors = vectors if self.root is None else self.root @ vectors
-        offset = self.mean @ vectors
-        coefficients = self.features.to_coefficients(vectors)
-        means = self.means @ vectors - offset
-        return discriminants_of(self, ratios, coefficients, offset, means, penalty)
+
+def _features_of(kernel, X, landmarks, warn):
+    """The features of landmarks, or of samples with the given indices."""
+    indices = landmarks if kernel.precomputed else None
+    own = take(X, landmarks) if kernel.precomputed else landmarks
+    matrix = kernel(own, indices)
+    if warn:
+        warn_if_nearly_diagonal(matrix, kernel)
+    if not kernel.definite:
+        name = "The kernel matrix of the landmarks, of solver='nystroem',"
+        rounding = precision(matrix) * matrix.shape[0] * check_finite_kernel(matrix)
+        check_definite(matrix, name, rounding)
+
+    def columns(X, kept):
+        return kernel(X if kernel.precomputed else in_double(X), take(landmarks, kept))
+
+    is_double = precision(matrix) == np.finfo(np.float64).eps
+    return LandmarkFeatures(matrix, columns, np.float64 if is_double else np.float32)
+
+
+def landmarks_of(kernel, data, n_landmarks, random_state):
+    """Landmarks in double precision, or their indices for a precomputed kernel."""
+    X, n_samples = data.X, len(data.codes)
+    n_landmarks = n_landmarks_of(n_landmarks, n_samples)
+    if kernel.precomputed:
+        return random_landmarks(n_landmarks, n_samples, random_state)
+    if issparse(X) and X.shape[1] <= n_landmarks:
+        X = X.toarray()  # no larger than the kernels
+    if issparse(X) or n_landmarks == n_samples:
+        points = take(X, random_landmarks(n_landmarks, n_samples, random_state))
+    else:
+        settings = data.codes, data.weights, random_state
+        points = kmeans_landmarks(n_landmarks, X, *settings)
+    return in_double(points)
 
 
 def random_landmarks(n_landmarks, n_samples, random_state):

@@ -15,16 +15,13 @@ from operator import getitem
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import safe_sparse_dot
 
 from skgeom._held_out import row_keys
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
-from skgeom.utils.array_api import block, take, to_numpy
-from skgeom.utils.validation import (
-    ROWS_PER_BLOCK,
-    check_array,
-    check_sample_weight,
-    checked_labels,
-)
+from skgeom.utils.array_api import block, on_cpu, take, to_numpy
+from skgeom.utils.memory import ROWS_PER_BLOCK
+from skgeom.utils.validation import check_array, check_sample_weight, checked_labels
 
 _EPS = np.finfo(np.float64).eps
 
@@ -42,6 +39,7 @@ class RowSummary:
     @classmethod
     def of(cls, X, weights):
         """Summary of dense or sparse samples in memory, with weights."""
+        X = on_cpu(X)
         weight, n_samples = weights.sum(), X.shape[0]
         positions, squares = np.empty((2, n_samples))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -97,6 +95,11 @@ def gamma_scale(summary):
     return float(1 / variance) if variance > rounding else 1.0
 
 
+def some_rows(X, rows, precomputed):
+    """The samples in some rows of X; of a kernel matrix, also these columns."""
+    return block(X, rows, rows) if precomputed else take(X, rows)
+
+
 @dataclass
 class TrainingData:
     """Distinct training samples, with classes, groups and weights."""
@@ -107,6 +110,7 @@ class TrainingData:
     sample_weight: np.ndarray  # sum over equal samples, relative to the largest weight
     weights: np.ndarray  # training weights, which sum to one
     class_weights: np.ndarray  # sums of the training weights for each class
+    priors: np.ndarray = None  # of the classes, in predictions
     rows: np.ndarray = None  # indices of the samples in the X of fit
     selection: np.ndarray = None  # indices of the samples for parameter selection
     n_held_out: int = 0  # number of samples for the calibration, which are last
@@ -114,7 +118,7 @@ class TrainingData:
 
     def part(self, rows, precomputed=False):
         """A subset of the samples, with the same class weights."""
-        X = block(self.X, rows, rows) if precomputed else take(self.X, rows)
+        X = some_rows(self.X, rows, precomputed)
         codes, weights = self.codes[rows], self.weights[rows]
         weights = weights * (self.class_weights / np.bincount(codes, weights))[codes]
         return replace(
@@ -125,6 +129,19 @@ class TrainingData:
             sample_weight=self.sample_weight[rows],
             weights=weights,
         )
+
+    def variances_within(self):
+        """Variances of the features within the classes."""
+        X = self.X if issparse(self.X) else to_numpy(self.X)
+        if not issparse(X):
+            X = X - self.weights @ X
+        averages = np.zeros((len(self.class_weights), len(self.codes)))
+        averages[self.codes, np.arange(len(self.codes))] = self.weights
+        averages /= self.class_weights[:, None]
+        means = safe_sparse_dot(averages, X, dense_output=True)
+        squares = X.multiply(X) if issparse(X) else X * X
+        variances = self.weights @ squares - self.class_weights @ np.square(means)
+        return np.maximum(variances, 0)
 
 
 class BlockedRows:

@@ -4,41 +4,26 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import safe_sparse_dot
 
 from skgeom._held_out import merge_equal
-from skgeom._kernel._held_out_errors import (
-    calibrate,
-    held_out_components,
-    remaining_shares,
-    spread_over_classes,
-    uniform,
-    whole_groups,
+from skgeom._kernel._calibration import (
+    Calibration,
+    calibration_of,
+    check_factors,
+    class_scores,
 )
-from skgeom._kernel._kernels import (
-    accepts_sparse,
-    check_definite,
-    kernel_constraints,
-    make_kernel,
-    warn_if_nearly_diagonal,
-)
-from skgeom._kernel._nystroem import (
-    LandmarkFeatures,
-    LandmarkSystem,
-    kmeans_landmarks,
-    n_landmarks_of,
-    random_landmarks,
-)
+from skgeom._kernel._held_out_errors import spread_over_classes, whole_groups
+from skgeom._kernel._kernels import accepts_sparse, kernel_constraints, make_kernel
+from skgeom._kernel._nystroem import LandmarkSystem, landmarks_of
+from skgeom._kernel._parameter_selection import select
 from skgeom._kernel._system import (
     ALL_MEANS_EQUAL,
     LIGHT,
+    CholeskySystem,
     KernelSystem,
-    check_finite_kernel,
     explain_singular,
 )
 from skgeom._kernel._training_data import (
@@ -46,41 +31,14 @@ from skgeom._kernel._training_data import (
     RowSummary,
     TrainingData,
     gamma_scale,
+    some_rows,
 )
-from skgeom._selection import (
-    PRECISION,
-    choose,
-    label_noise,
-    tempered_scores,
-    warn_if_at_chance,
-    warn_of_end,
-)
-from skgeom.utils._dask import empty_block
+from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
-from skgeom.utils.array_api import (
-    astype,
-    block,
-    check_library,
-    check_not_dask,
-    float_dtype,
-    float_dtypes,
-    in_double,
-    is_dask,
-    like,
-    move_attributes,
-    namespace,
-    on_cpu,
-    precision,
-    take,
-    to_numpy,
-)
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    current_progress,
-    estimator_method,
-    positive,
-    validate_data,
-)
+from skgeom.utils._sklearn import Interval, StrOptions, positive
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
@@ -89,11 +47,10 @@ from skgeom.utils.validation import (
     checked_groups,
     checked_labels,
     class_factors,
-    require_memory,
-    warn_if_outlier,
-    warn_if_unscaled,
+    validate_data,
     weighted_classes,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled
 
 # Up to this number of samples, solver="auto" uses an exact solver. At this number, the
 # kernel matrix has 800 MB, and the exact solution takes three times the time of
@@ -109,9 +66,6 @@ _MAX_SELECTION = 500
 # accuracy with the accuracy of the best value of a grid.
 _REGULARIZATIONS = np.logspace(0, -8, 17)
 _GAMMA_FACTORS = 4.0 ** np.arange(-3, 5)
-# Predicted class indicators are probabilities, not their logarithms. Their softmax has
-# temperatures from one over this number.
-_SHARPEST = 32.0
 
 
 class KernelDiscriminantAnalysis(
@@ -208,12 +162,11 @@ class KernelDiscriminantAnalysis(
         clusters within each class, with at least one landmark per class. For
         precomputed kernels, and for sparse samples with more features than landmarks,
         landmarks are random samples.
-    temperature : float or "auto", default="auto"
-        The divisor T of the class scores in the notes. With ``"auto"``, the temperature
-        and the class means used in predictions are estimated on held-out samples. With
-        a number, predictions use the class means of the training samples. With 1, the
-        probabilities are the probabilities of LDA in the feature space, which are
-        overconfident if the penalty is small.
+    calibration : "auto", None or Calibration, default="auto"
+        Parameters of the probabilities. ``"auto"`` estimates them on held-out samples.
+        With None, the probabilities are those of LDA in the feature space, which are
+        overconfident if the penalty is small. Pass ``calibration_`` of a different fit,
+        or a :class:`Calibration` with other values, to use them without an estimation.
     priors : None, "uniform" or array-like, default=None
         Prior probabilities of the classes, which weight the classes in training and
         prediction. None is the proportions of the classes, weighted with
@@ -248,20 +201,10 @@ class KernelDiscriminantAnalysis(
         kernels and for sparse samples.
     means_ : ndarray of shape (n_classes, n_components)
         The class means of the components of the training samples.
-    decision_means_ : ndarray of shape (n_classes, n_components)
-        The class means used in predictions. If ``temperature`` is a number, they are
-        equal to ``means_``. Otherwise they are ``means_`` shrunk towards zero, because
-        the classes are usually closer together in held-out samples than in training
-        samples. Small classes are shrunk more: the factor for a class of n samples is
-        1 / (1 + c / n), with c estimated on held-out samples.
-    prior_weight_ : float
-        The weight v of the priors in the notes; 1 if ``temperature`` is a number or if
-        no sample can be held out.
-    temperature_ : float
-        The temperature T in the notes.
-    label_noise_ : float
-        The probability that the label of a sample is random, which bounds the predicted
-        probabilities; 0 if ``temperature`` is a number or if no sample can be held out.
+    calibration_ : Calibration
+        The given or estimated parameters of the probabilities.
+    temperature_, label_noise_ : float
+        Two of these parameters, which other classifiers have as well.
     regularization_ : float
         The given or selected value of ``regularization``.
     selection_ : Selection or None
@@ -307,28 +250,21 @@ class KernelDiscriminantAnalysis(
     the sum of their weights, and are held out together. The result does not depend on
     the order of the samples or on a common factor of the weights.
 
-    With the components z of a sample, the rows :math:`m_k` of ``decision_means_``, the
-    temperature T and the priors :math:`\pi_k`, the logarithms of the class posteriors
-    are, up to a common term,
-
-    .. math:: (z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k) / T .
-
-    The weight v of the priors, ``prior_weight_``, is the variance of held-out samples
-    within the classes, in the directions of the decision means, but at most one. It
-    replaces the variance in the denominator of the ratio, which is one and includes the
-    penalty. It is doubled, up to seven times, if this increases the log posterior of
-    held-out samples by more than two standard errors. The temperature does not change
-    the predicted classes. A label is drawn from the priors with the probability
-    :math:`\epsilon`, ``label_noise_``, which is one half divided by the number of
-    distinct samples: the probabilities are :math:`(1 - \epsilon) p_k + \epsilon \pi_k`.
+    :class:`Calibration` describes the class probabilities. The weight v of the priors
+    is the variance of held-out samples within the classes, in the directions of the
+    decision means :math:`m_k`, but at most one. It replaces the variance in the
+    denominator of the ratio, which is one and includes the penalty. It is doubled, up
+    to seven times, if this increases the log posterior of held-out samples by more than
+    two standard errors. The label noise is one half divided by the number of distinct
+    samples. If no sample can be held out, the calibration has its default values.
 
     ``gamma`` and ``regularization`` are selected before the fit, by leave-one-out
     predictions of the class indicators with kernel ridge regression and the same
     penalty, for about 500 samples, among which each class has at least two samples if
     it has two distinct samples. The squared error selects ``regularization`` for each
     candidate of ``gamma``, and the log posterior of the softmax of the predictions, at
-    the best temperature, selects ``gamma`` (see :ref:`selection`). The decision means,
-    v and T are estimated after the fit, on up to 1,000 held-out samples.
+    the best temperature, selects ``gamma`` (see :ref:`selection`). The calibration is
+    estimated after the fit, on up to 1,000 held-out samples.
 
     For the kernels "rbf" and "linear", the means of the features are subtracted from
     dense samples, which reduces rounding errors for samples far from zero.
@@ -372,7 +308,7 @@ class KernelDiscriminantAnalysis(
         "penalty": [StrOptions({"identity", "kernel"})],
         "criterion": [StrOptions({"total", "between"})],
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
-        "temperature": [StrOptions({"auto"}), positive],
+        "calibration": [StrOptions({"auto"}), None, Calibration],
         "priors": [None, StrOptions({"uniform"}), "array-like"],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "verbose": ["verbose"],
@@ -392,7 +328,7 @@ class KernelDiscriminantAnalysis(
         criterion="between",
         solver="auto",
         n_landmarks="auto",
-        temperature="auto",
+        calibration="auto",
         priors=None,
         class_weight=None,
         random_state=None,
@@ -409,13 +345,13 @@ class KernelDiscriminantAnalysis(
         self.criterion = criterion
         self.solver = solver
         self.n_landmarks = n_landmarks
-        self.temperature = temperature
+        self.calibration = calibration
         self.priors = priors
         self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the discriminant functions.
 
@@ -472,98 +408,78 @@ class KernelDiscriminantAnalysis(
             sample causes more than 99 % of the variance of the features, or if
             ``gamma`` is not selected and the kernel matrix is nearly diagonal.
         """
-        # Validate.
-        X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
+        X, y, sample_weight, summary = self._validate(X, y, sample_weight)
+        self.classes_, codes = self._encoded(y, sample_weight)
         kernel = make_kernel(self, X, summary.center)
         data = self._training_data(X, codes, sample_weight, groups, summary)
-        n_components = self.n_components or len(self.classes_) - 1
-        calibrated = self.temperature == "auto"
-
         # For small matrices, the synchronization of BLAS threads would take longer than
         # the computation.
         with one_blas_thread(len(data.codes) <= _MAX_HELD_OUT):
-            # Select.
             kernel, self.regularization_ = self._select(kernel, data, summary)
-
-            # Solve.
-            system, points = self._system(kernel, data)
-            if self.criterion == "between" and system.same_means:
-                raise ValueError(ALL_MEANS_EQUAL)
-            solve = getattr(system, f"solve_{self.solver_}")
-            with explain_singular(self.regularization_):
-                found = solve(self.regularization_, self.criterion, n_components)
-            if calibrated:
-                complement = system.complement(self.regularization_, data.n_held_out)
-
-        # Store and calibrate.
-        self._set_discriminants(kernel, found, points, data)
-        move_attributes(self, X)
-        if calibrated:
-            self._calibrate(data, points, complement, found, groups is not None)
-        if kernel.precomputed:
-            self._set_all_coefficients(data, points)
-        names = "gamma", "regularization", "solver", "n_landmarks", "prior_weight"
-        values = [(name, getattr(self, f"{name}_")) for name in (*names, "temperature")]
-        texts = (
-            f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in values
-        )
+            system = self._system(kernel, data)
+            if self.calibration == "auto":
+                found = self._solve(system, data.n_held_out)
+                has_groups = groups is not None
+                calibration = calibration_of(found, data, self.criterion, has_groups)
+            else:
+                found = self._solve(system, 0)
+                calibration = self.calibration or Calibration()
+        self._store(kernel, data, system, found, calibration)
+        texts = []
+        for name in ("gamma", "regularization", "solver", "n_landmarks", "temperature"):
+            value = getattr(self, f"{name}_")
+            value = f"{value:.6g}" if isinstance(value, float) else value
+            texts.append(f"{name}={value}")
         current_progress().print(", ".join(texts))
         return self
 
     def _validate(self, X, y, sample_weight):
-        """Validated X, encoded labels, weights and row summary; sets ``classes_``."""
+        """Validated X, labels, weights and row summary."""
         if is_dask(X):
             if self.kernel == "precomputed" or self.solver in ("eigen", "cholesky"):
                 remedy = "Use solver='nystroem' with samples, not a precomputed kernel"
                 check_not_dask(self, X, remedy)
-            options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 0}
-            empty = validate_data(self, empty_block(X), **options)
+            empty = validate_data(self, empty_block(X), ensure_min_samples=0)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
-            return X, self._encode(X.y, X.sample_weight), X.sample_weight, X.summary
-        check_library(X, self)
-        X = validate_data(self, X, **self._accepted(X))
+            return X, X.y, X.sample_weight, X.summary
+        X = validate_data(self, X, accept_sparse=accepts_sparse(self.kernel))
         y = checked_labels(y, X)
         weights = check_sample_weight(sample_weight, y)
-        codes = self._encode(y, weights)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
-        return X, codes, weights, RowSummary.of(on_cpu(X), weights / weights.max())
+        return X, y, weights, RowSummary.of(X, weights / weights.max())
 
-    def _accepted(self, X):
-        """Types of X that the validation accepts."""
-        sparse = "csr" if accepts_sparse(self.kernel) else False
-        return {"dtype": float_dtypes(X), "accept_sparse": sparse}
-
-    def _encode(self, y, sample_weight):
-        """Encode valid labels as integers, and set ``classes_``.
+    def _encoded(self, y, sample_weight):
+        """The classes, and valid labels encoded as integers.
 
         The code of a sample of weight zero, which may be of no class, is not used.
         """
         # Relative weights, as in training, in which tiny weights underflow.
         relative = sample_weight / (sample_weight.max() or 1.0)
-        self.classes_ = weighted_classes(y, relative)
-        codes = np.searchsorted(self.classes_, y)
-        n_classes = len(self.classes_)
-        check_two_classes(self.classes_, type(self).__name__)
+        classes = weighted_classes(y, relative)
+        check_two_classes(classes, type(self).__name__)
+        n_classes = len(classes)
         if self.n_components is not None and self.n_components > n_classes - 1:
             raise ValueError(
                 f"n_components={self.n_components} exceeds n_classes - 1 = "
                 f"{n_classes - 1}, the number of discriminants of {n_classes} classes. "
                 f"Use at most {n_classes - 1}."
             )
-        return codes
+        return classes, np.searchsorted(classes, y)
 
     def _training_data(self, X, codes, sample_weight, groups, summary):
-        """Distinct samples of positive weight; sets ``priors_`` and ``solver_``.
+        """Distinct samples of positive weight; sets ``solver_``.
 
-        The held-out samples are last, as the method ``complement`` of a kernel system
-        with a Cholesky factor requires.
+        The held-out samples are last, because the last block of an inverse requires
+        only the last block of a Cholesky factor.
         """
+        if isinstance(self.calibration, Calibration):
+            check_factors(self.calibration, len(self.classes_))
         groups = checked_groups(groups, codes)
         largest = float(sample_weight.max()) or 1.0
         rows, weights, groups = merge_equal(summary.equal, codes, sample_weight, groups)
         codes, relative = codes[rows], weights / largest
-        weights, class_weights, self.priors_ = self._weigh(codes, relative)
+        weights, class_weights, priors = self._weigh(codes, relative)
         selection = spread_over_classes(codes, _MAX_SELECTION)
         held_out = spread_over_classes(codes, _MAX_HELD_OUT)
         held_out = whole_groups(held_out, codes, groups)
@@ -577,8 +493,7 @@ class KernelDiscriminantAnalysis(
             X = X.select(rows)
             X.cache(np.union1d(selection, np.arange(len(rows))[-len(held_out) :]))
         else:
-            pairs = self.kernel == "precomputed"
-            X = block(X, rows, rows) if pairs else take(X, rows)
+            X = some_rows(X, rows, self.kernel == "precomputed")
         return TrainingData(
             X,
             codes[order],
@@ -586,6 +501,7 @@ class KernelDiscriminantAnalysis(
             relative[order],
             weights[order],
             class_weights,
+            priors=priors,
             rows=rows,
             selection=selection,
             n_held_out=len(held_out),
@@ -629,7 +545,7 @@ class KernelDiscriminantAnalysis(
 
         The regularization divided by the factor is that of the subsample.
         """
-        gammas = [self.gamma]
+        gammas = [self.gamma if kernel.uses_gamma else None]
         if kernel.uses_gamma and isinstance(self.gamma, str):
             factors = _GAMMA_FACTORS if self._selects_gamma(kernel) else np.ones(1)
             scale = gamma_scale(summary)
@@ -640,238 +556,85 @@ class KernelDiscriminantAnalysis(
         # corresponds to the noise variance of ridge regression, which does not depend
         # on the number of samples. The regularization does, because the trace of K is
         # proportional to the number, and the squared norm of K to its square.
-        power = 2 if self.penalty == "identity" else 1
         ratio = data.sample_weight[data.selection].sum() / data.sample_weight.sum()
-        ratio = float(ratio) ** power
+        ratio = float(ratio) ** (2 if self.penalty == "identity" else 1)
         values = np.array([self.regularization])
         if self.regularization == "auto":
             # With the identity, the penalty is compared with squared eigenvalues of K.
             exponent = 1.5 if self.penalty == "identity" else 1
             values = ratio * _REGULARIZATIONS**exponent
             if self.solver_ == "nystroem":
-                # Kernels are computed in double precision if the device supports it.
-                dtype = data.X.dtype if kernel.precomputed else float_dtype(data.X)
-                values = np.maximum(values, float(namespace(data.X).finfo(dtype).eps))
+                values = np.maximum(values, kernel.precision(data.X))
         return gammas, values, ratio
 
     def _select(self, kernel, data, summary):
-        """Select gamma and the regularization; returns the kernel with its gamma."""
+        """The kernel with its gamma, and the regularization; sets ``selection_``."""
         self.selection_ = None
         gammas, values, ratio = self._candidates(kernel, data, summary)
-        kernels = [kernel.with_gamma(gamma) for gamma in gammas]
-        if len(kernels) == len(values) == 1:
-            return kernels[0], float(values[0])
+        if len(gammas) == len(values) == 1:
+            return kernel.with_gamma(gammas[0]), float(values[0])
         part = data.part(data.selection, kernel.precomputed)
         if self._selects_gamma(kernel):
             consequence = "Features of large variance determine the kernel."
-            warn_if_unscaled(_variances_within(part), consequence, self)
-        columns = part.codes, part.groups, part.weights
-        remaining = remaining_shares(*columns, part.class_weights)
-        # Only groups that can be held out without removing a whole class.
-        kept = (remaining > 0).all(axis=1)
-        codes, groups, weights = (column[kept] for column in columns)
-        weights = weights / weights.sum()
-        shares = remaining[kept] * data.class_weights
-        members, equal_priors = np.eye(len(self.priors_)), uniform(self.priors_)
-        scores, selected, usable, classes = [], [], [], []
+            warn_if_unscaled(part.variances_within(), consequence, self)
+        candidates, identity = (gammas, values, ratio), self.penalty == "identity"
         with one_blas_thread():
-            for each in kernels:
-                system = self._kernel_system(each, part, as_numpy=True)
-                # Equal samples have already raised a more specific error.
-                if not kept.any():
-                    raise ValueError(
-                        "gamma and regularization cannot be selected by leave-one-out "
-                        "errors, because each group contains all samples of a class. "
-                        "Set both parameters to numbers, use more distinct samples, or "
-                        "use groups that share classes."
-                    )
-                predicted = system.held_out_indicators(values / ratio, part.groups)
-                predicted = predicted[:, kept]
-                joint, samples = _SHARPEST * predicted, (codes, weights, len(codes))
-                scores.append(tempered_scores(joint, equal_priors, *samples))
-                # For each gamma, the squared error selects the regularization, in units
-                # in which it is the log-likelihood of Gaussian residuals. The scores
-                # would select too large values for few samples of many classes.
-                errors = np.square(predicted - members[codes]).sum(axis=2)
-                errors /= 2 * (errors @ weights).min()
-                selected.append(choose({}, -errors, weights, groups).index)
-                # A kernel with equal class means has no discriminants.
-                usable.append(not system.same_means)
-                # Relative to the remaining samples of the classes, predictions do not
-                # prefer large classes, nor the classes without held-out samples.
-                classes.append((predicted[selected[-1]] / shares).argmax(axis=1))
-        candidates = {"regularization": np.tile(values, len(kernels))}
-        if kernel.uses_gamma:
-            candidates = {"gamma": np.repeat(gammas, len(values)), **candidates}
-        compared = np.arange(len(values)) == np.array(selected)[:, None]
-        compared &= np.array(usable)[:, None]
-        scores = np.concatenate(scores)
-        tried = np.where(compared.reshape(-1, 1), scores, np.nan)
-        found = choose(candidates, tried, weights, groups)
-        self.selection_ = replace(found, scores=scores @ weights)
-        i, j = divmod(found.index, len(values))
-        warn_if_at_chance(members[classes[i]], codes, weights, groups)
-        wrong = weights @ (classes[i] != codes)
-        # No warning for the smallest gamma: the kernel is nearly linear, and would be
-        # similar with a smaller gamma.
-        if i and i == len(gammas) - 1:
-            warn_of_end("gamma", gammas, i)
-        # Nor for the smallest regularization if hardly any prediction is wrong.
-        smallest = j == len(values) - 1 and wrong > PRECISION
-        if len(values) > 1 and (smallest or j == 0):
-            warn_of_end("regularization", values[::-1], len(values) - 1 - j)
-        return kernels[i], float(values[j])
+            self.selection_ = select(kernel, *candidates, part, identity)
+        i, j = divmod(self.selection_.index, len(values))
+        return kernel.with_gamma(gammas[i]), float(values[j])
 
     def _system(self, kernel, data):
-        """The system to solve, and the samples (or indices) of its kernel functions."""
+        """The system to solve."""
+        identity, warn = self.penalty == "identity", not self._selects_gamma(kernel)
         if self.solver_ == "nystroem":
-            system, points = self._landmark_system(kernel, data)
-            self.n_landmarks_ = points.shape[0]
-            return system, points
-        self.n_landmarks_ = None
-        as_numpy, warn = self.solver_ == "eigen", not self._selects_gamma(kernel)
-        system = self._kernel_system(kernel, data, as_numpy, warn)
-        return system, None if kernel.precomputed else in_double(data.X)
+            random_state = check_random_state(self.random_state)
+            points = landmarks_of(kernel, data, self.n_landmarks, random_state)
+            return LandmarkSystem(kernel, data, identity, points, warn)
+        kind = CholeskySystem if self.solver_ == "cholesky" else KernelSystem
+        return kind(kernel, data, identity, warn)
 
-    def _kernel_system(self, kernel, data, as_numpy=False, warn=False):
-        """The kernel system of the samples, with NumPy arrays if ``as_numpy``."""
-        n_samples = data.X.shape[0]
-        require_memory(
-            16 * n_samples**2,  # the matrix and its factors
-            f"The kernel matrix of {n_samples} samples and its factors",
-            'Use solver="nystroem".',
-        )
-        matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
-        rounding = precision(data.X if kernel.precomputed else matrix)
-        if kernel.precomputed:
-            # Symmetric entries may differ by rounding. LAPACK reads only one of them,
-            # and which entry depends on the solver.
-            matrix = matrix + matrix.T
-            matrix /= 2
-        if warn:
-            warn_if_nearly_diagonal(matrix, kernel)
-        if as_numpy or namespace(matrix) is np:
-            matrix = np.require(to_numpy(matrix), np.float64, ["C", "W"])
-        return KernelSystem(
-            matrix,
-            data,
-            identity=self.penalty == "identity",
-            definite=kernel.definite,
-            precision=rounding,
-            # The calibration needs a Cholesky factor. Without the calibration, an
-            # iterative solution takes half of the time
-            # (`bench_kernel_discriminant.py solvers`).
-            iterate=self.temperature != "auto" and n_samples > _MAX_HELD_OUT,
-        )
-
-    def _landmark_system(self, kernel, data):
-        """The system of landmarks, and the landmarks (or indices if precomputed)."""
-        X, n_samples = data.X, len(data.codes)
-        n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
-        random_state = check_random_state(self.random_state)
-        if issparse(X) and X.shape[1] <= n_landmarks:
-            X = X.toarray()  # no larger than the kernels
-        if kernel.precomputed or issparse(X) or n_landmarks == n_samples:
-            points = random_landmarks(n_landmarks, n_samples, random_state)
-            points = points if kernel.precomputed else take(X, points)
-        else:
-            settings = data.codes, data.weights, random_state
-            points = kmeans_landmarks(n_landmarks, X, *settings)
-        points = points if kernel.precomputed else in_double(points)
-        own = take(X, points) if kernel.precomputed else points
-        matrix = kernel(own, points if kernel.precomputed else None)
-        if not self._selects_gamma(kernel):
-            warn_if_nearly_diagonal(matrix, kernel)
-        if not kernel.definite:
-            name = "The kernel matrix of the landmarks, of solver='nystroem',"
-            rounding = precision(matrix) * n_landmarks * check_finite_kernel(matrix)
-            check_definite(matrix, name, rounding)
-
-        def columns(X, kept):
-            return kernel(X if kernel.precomputed else in_double(X), take(points, kept))
-
-        is_double = precision(matrix) == np.finfo(np.float64).eps
-        dtype = np.float64 if is_double else np.float32
-        features = LandmarkFeatures(matrix, columns, dtype)
-        system = LandmarkSystem(features, data, identity=self.penalty == "identity")
-        return system, take(points, features.kept)
-
-    def _set_discriminants(self, kernel, found, points, data):
-        """Set the fitted attributes of the kernel and the discriminant functions."""
+    def _solve(self, system, n_last):
+        """The discriminants, with the last samples if ``n_last`` is positive."""
+        if self.criterion == "between" and system.same_means:
+            raise ValueError(ALL_MEANS_EQUAL)
+        n_components = self.n_components or len(self.classes_) - 1
+        settings = self.regularization_, self.criterion, n_components, n_last
+        with explain_singular(self.regularization_):
+            found = system.solve(*settings)
         n_found = len(found.eigenvalues)
         if not n_found:
             raise ValueError(ALL_MEANS_EQUAL)
-        if self.n_components is not None and n_found < self.n_components:
+        if self.n_components is not None and n_found < n_components:
             raise ValueError(
-                f"n_components={self.n_components} exceeds the number of components "
-                f"with a positive ratio in the feature space of the kernel, {n_found}. "
-                f"Use at most {n_found}, or n_components=None."
+                f"n_components={n_components} exceeds the number of components with a "
+                f"positive ratio in the feature space of the kernel, {n_found}. Use at "
+                f"most {n_found}, or n_components=None."
             )
+        return found
+
+    def _store(self, kernel, data, system, found, calibration):
+        """Set the fitted attributes."""
         self._kernel, self.kernel_center_ = kernel, kernel.center
         self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
-        self.X_fit_ = None if kernel.precomputed else points
-        self.eigenvalues_ = found.eigenvalues
-        self.dual_coef_ = found.coefficients
-        self.offset_, self.means_ = found.offset, found.means
+        self.n_landmarks_, self.priors_ = system.n_landmarks, data.priors
+        self.eigenvalues_, self.offset_ = found.eigenvalues, found.offset
+        self.means_, self.dual_coef_ = found.means, found.coefficients
+        self.X_fit_ = None if kernel.precomputed else system.points
+        if kernel.precomputed:  # one coefficient for each column of the kernel matrix
+            self.dual_coef_ = np.zeros((self.n_features_in_, len(found.eigenvalues)))
+            self.dual_coef_[data.rows[system.points]] = found.coefficients
         # In the solvers, the weights of the samples sum to one. In the ratio, each
         # weight is one, so the scatter matrices are larger by the factor n_samples. For
         # R = I, there is a second factor n_samples, because the coefficients of the
         # solvers are divided by its square root.
         power = 2 if self.penalty == "identity" else 1
         self.lambda_ = float(found.penalty) * data.total_weight**power
-        self.decision_means_, self.prior_weight_ = self.means_, 1.0
-        self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
-        self.label_noise_ = 0.0
-
-    def _calibrate(self, data, points, complement, found, has_groups):
-        """Estimate the parameters of the decisions on held-out samples.
-
-        If a group contains a whole class, its held-out samples would be assigned to the
-        other classes. Such groups are omitted if they are given by the user. Of copies
-        of one sample, only one copy is held out, because new samples may equal them as
-        well; a single sample is omitted. The number of copies is the weight divided by
-        the median of all weights, rounded, and at least 1.
-        """
-        held_out = np.arange(len(data.codes))[-data.n_held_out :]
-        columns = data.codes, data.groups, data.weights
-        codes, groups, weights = (column[held_out] for column in columns)
-        components = to_numpy(self._project(take(data.X, held_out), points))
-        predicted = held_out_components(
-            components, (codes, groups, weights), complement, found, self.criterion
-        )
-        remaining = remaining_shares(codes, groups, weights, data.class_weights)
-        shares = 1 - remaining[np.arange(len(codes)), codes]
-        is_whole = (remaining == 0).any(axis=1)
-        relative = data.sample_weight[held_out] / np.median(data.sample_weight)
-        copies = np.maximum(np.round(relative[is_whole]), 1)
-        shares[is_whole] = 1 if has_groups else 1 / copies
-        predicted[is_whole] = components[is_whole]
-        # If a sample determines its own prediction, which is possible without
-        # regularization, its held-out components are rounding errors.
-        shares = np.where(complement[0] > 1e-8, shares, 1)
-        if (shares == 1).all():
-            return
-        means, self.prior_weight_, self.temperature_ = calibrate(
-            components,
-            predicted,
-            (codes, groups, data.sample_weight[held_out]),
-            shares,
-            found.means,
-            to_numpy(self.priors_),
-        )
-        self.decision_means_ = like(means, self.means_)
-        self.label_noise_ = label_noise(len(data.codes))
+        self.calibration_ = calibration
         if self.selection_ is not None:
-            self.selection_ = replace(self.selection_, temperature=self.temperature_)
+            temperature = calibration.temperature
+            self.selection_ = replace(self.selection_, temperature=temperature)
 
-    def _set_all_coefficients(self, data, points):
-        """Expand the coefficients to all columns of a precomputed kernel matrix."""
-        used = data.rows if points is None else data.rows[points]
-        coefficients = np.zeros((self.n_features_in_, self.dual_coef_.shape[1]))
-        coefficients[used] = to_numpy(self.dual_coef_)
-        self.dual_coef_ = like(coefficients, self.dual_coef_)
-
-    @estimator_method
+    @predict_method
     def transform(self, X):
         """Compute the discriminant components of samples.
 
@@ -901,25 +664,27 @@ class KernelDiscriminantAnalysis(
                     f"be the kernel matrix between samples and the {n_samples} "
                     f"training samples, of shape (n_samples, {n_samples})."
                 )
-        X = validate_data(self, X, **self._accepted(X), reset=False)
-        return self._project(X, self.X_fit_)
-
-    def _project(self, X, points):
-        """The components of validated samples, from their kernels with ``points``."""
-        return self._kernel.project(X, points, self.dual_coef_, self.offset_)
+        sparse = accepts_sparse(self.kernel)
+        X = validate_data(self, X, accept_sparse=sparse, reset=False)
+        return self._kernel.project(X, self.X_fit_, self.dual_coef_, self.offset_)
 
     def _joint_log_likelihood(self, X):
         """Logarithms of the posteriors, up to a term that is common to all classes."""
-        # LDA with a within-class covariance in proportion to the identity matrix. |z|^2
-        # is common to all classes.
-        Z, means = self._components(X), self.decision_means_
-        xp = namespace(Z)
-        scores = astype(Z, means.dtype) @ means.T - xp.sum(means**2, axis=1) / 2
-        log_priors = self.prior_weight_ * xp.log(self.priors_)
-        return (scores + log_priors) / self.temperature_
+        components = self._components(X)
+        return class_scores(self.calibration_, components, self.means_, self.priors_)
 
     def _log_posteriors(self, joint):
         return noisy_log_posteriors(joint, self.label_noise_, self.priors_)
+
+    @property
+    def temperature_(self):
+        """The temperature of the calibration."""
+        return self.calibration_.temperature
+
+    @property
+    def label_noise_(self):
+        """The label noise of the calibration."""
+        return self.calibration_.label_noise
 
     @property
     def _needs_library(self):
@@ -937,16 +702,3 @@ class KernelDiscriminantAnalysis(
         tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _variances_within(part):
-    """Variances of the features within the classes."""
-    X = part.X if issparse(part.X) else to_numpy(part.X)
-    if not issparse(X):
-        X = X - part.weights @ X
-    shares = np.bincount(part.codes, part.weights)
-    weights = np.zeros((len(shares), len(part.codes)))
-    weights[part.codes, np.arange(len(part.codes))] = part.weights / shares[part.codes]
-    means = safe_sparse_dot(weights, X, dense_output=True)
-    squares = X.multiply(X) if issparse(X) else X * X
-    return np.maximum(part.weights @ squares - shares @ np.square(means), 0)

@@ -5,7 +5,6 @@ from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._kernel._kernels import (
@@ -22,15 +21,13 @@ from skgeom._kernel._nystroem import (
 )
 from skgeom._kernel._system import check_finite_kernel
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
-from skgeom.utils.array_api import check_library, check_not_dask
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    estimator_method,
-    positive,
-    validate_data,
-)
+from skgeom.utils._dask import check_not_dask
+from skgeom.utils._sklearn import StrOptions, positive
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import check_array, check_labels, warn_if_unscaled
+from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.validation import check_array, check_labels, validate_data
+from skgeom.utils.warn import warn_if_unscaled
 
 # Minimum number of samples from which the principal axes are computed. With this number
 # instead of all 30,000 images of MNIST, the fit is 1.5 times as fast
@@ -177,7 +174,7 @@ class LandmarkKernelPCA(
         self.kernel_params = kernel_params
         self.random_state = random_state
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y=None):
         """Select the landmarks, and compute the components.
 
@@ -211,7 +208,6 @@ class LandmarkKernelPCA(
             the variance of all features.
         """
         check_not_dask(self, X, "Fit to a sample of it, and transform it in blocks")
-        check_library(X, self)
         options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
         X = validate_data(self, X, **options)
         rng, weights = check_random_state(self.random_state), np.ones(len(X))
@@ -259,7 +255,7 @@ class LandmarkKernelPCA(
         self.offset_ = (mean @ axes * scale).astype(X.dtype)
         return self
 
-    @estimator_method
+    @predict_method
     def transform(self, X):
         """Compute the kernel principal components of samples.
 
@@ -273,8 +269,7 @@ class LandmarkKernelPCA(
         ndarray of shape (n_samples, n_components)
             The components.
         """
-        check_library(X, self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, reset=False)
         points = self.landmarks_
         return self._kernel.project(X, points, self.dual_coef_, self.offset_)
 

@@ -10,7 +10,7 @@ from skgeom._held_out import distinct_rows, folds_of_distinct
 from skgeom._prototypes._training import compare
 from skgeom._selection import warn_if_at_chance
 from skgeom.utils.array_api import like, take, to_numpy
-from skgeom.utils.estimator import current_progress
+from skgeom.utils.progress import current_progress
 
 
 class Folds:

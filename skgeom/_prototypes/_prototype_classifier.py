@@ -13,7 +13,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
@@ -26,14 +25,13 @@ from skgeom._prototypes._training import (
     fit_sgd,
     warn_if_amplitudes_vary,
 )
-from skgeom.utils._dask import naming_block, row_blocks
+from skgeom.utils._dask import check_not_dask, is_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
+from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
 from skgeom.utils.array_api import (
     astype,
-    check_not_dask,
-    float_dtypes,
     in_double,
-    is_dask,
+    is_complex,
     largest_size,
     like,
     move_attributes,
@@ -41,16 +39,11 @@ from skgeom.utils.array_api import (
     on_cpu,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    CallbackSupportMixin,
-    current_progress,
-    estimator_method,
-    naming,
-    positive,
-    validate_data,
-)
+from skgeom.utils.errors import naming
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import embedded, from_embedded
+from skgeom.utils.methods import fit_method, predict_method, update_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_array,
@@ -66,11 +59,10 @@ from skgeom.utils.validation import (
     cholesky,
     class_factors,
     shape_of,
-    warn_if_outlier,
-    warn_if_unscaled,
-    warn_user,
+    validate_data,
     weighted_classes,
 )
+from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled, warn_user
 
 
 def _variances(X):
@@ -309,7 +301,7 @@ class PrototypeClassifier(
 
     _parameter_constraints = shared_constraints
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the prototypes.
 
@@ -392,7 +384,7 @@ class PrototypeClassifier(
         options = self._lbfgs_options(training)
         return partial(fit_lbfgs, training, loss, self._scale(training), **options)
 
-    @estimator_method
+    @predict_method
     def transform(self, X):
         """Compute the distances of samples from the prototypes.
 
@@ -474,7 +466,7 @@ class PrototypeClassifier(
         if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
-        given = X, sample_weight
+        given = X, check_sample_weight(sample_weight, y)
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
         if isinstance(self.init, str) and not class_sums.all():
             raise ValueError(
@@ -554,10 +546,11 @@ class PrototypeClassifier(
                 f"{np.shape(X)}. One sample is X[None]."
             )
         if self._accepts_vectors and ndim != 3:
-            options = {"accept_sparse": "csr", "dtype": float_dtypes(X)}
-            return validate_data(self, X, **options, reset=reset)
+            return validate_data(self, X, accept_sparse="csr", reset=reset)
         hermitian = not self._accepts_vectors
         X = check_spd_samples(self, X, reset=reset, hermitian=hermitian)
+        if hermitian and reset:
+            self.is_complex_ = is_complex(X)
         return embedded(X) if self._n_copies == 2 else X
 
     def _check_not_tiny(self, X):
@@ -710,7 +703,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
     _parameter_constraints = streaming_constraints
 
-    @estimator_method
+    @update_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the prototypes by stochastic steps, in one pass over new samples.
 

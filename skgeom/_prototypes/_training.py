@@ -32,9 +32,9 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import current_progress
+from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import map_threads
-from skgeom.utils.validation import warn_user
+from skgeom.utils.warn import warn_user
 
 # Matrix entries of all pairs of samples and prototypes in one block, which one thread
 # processes: ten milliseconds of eigendecompositions. Chosen in `bench_lvq.py fits`.

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import StrOptions
 
 from skgeom._prototypes._folds import Folds
 from skgeom._prototypes._losses import MarginLoss, nearest_scores
@@ -18,7 +17,8 @@ from skgeom._prototypes._prototype_classifier import (
 )
 from skgeom._prototypes._training import compare, in_tangent_space
 from skgeom._selection import fit_temperature
-from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
+from skgeom.utils._sklearn import StrOptions, positive
+from skgeom.utils.docs import documented_parameters, substitute_docs
 
 # Slope of the sigmoid for "lbfgs". Chosen on BCI IV 2a in `bench_lvq.py fits`.
 _SLOPE = 10.0

@@ -6,7 +6,6 @@ from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils._param_validation import Interval
 
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
@@ -14,10 +13,11 @@ from skgeom._prototypes._prototype_classifier import (
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
+from skgeom.utils._sklearn import Interval, positive
 from skgeom.utils.array_api import average, like, namespace, to_numpy
-from skgeom.utils.estimator import documented_parameters, positive, substitute_docs
+from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.linalg import fix_signs
-from skgeom.utils.validation import require_memory
+from skgeom.utils.memory import require_memory
 
 # The optimization stops when the mean loss is below ``tol`` times this factor. Chosen
 # on UCI data in `bench_defaults.py`.

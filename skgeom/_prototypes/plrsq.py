@@ -5,7 +5,6 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._prototypes._folds import Folds
 from skgeom._prototypes._losses import (
@@ -36,14 +35,11 @@ from skgeom.geometry._affine_invariant import (
     from_spectrum,
     inverse_factors,
 )
+from skgeom.utils._sklearn import Interval, StrOptions, positive
 from skgeom.utils.array_api import adjoint, like, namespace, to_numpy
-from skgeom.utils.estimator import (
-    current_progress,
-    documented_parameters,
-    positive,
-    substitute_docs,
-)
+from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.linalg import embedded, from_embedded
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_priors
 
 # Candidates of representability. With 0.1, prototypes are close to the class means;
@@ -54,11 +50,6 @@ _WEIGHTS = np.logspace(-1, -4, 10)
 # Largest number of samples for the selection of representability, which bounds its time
 # for large data, see `bench_growth.py`.
 _MOST_SAMPLES = 1_000
-# The lowest temperature of a candidate. Densities are broad, because sigma^2 is half of
-# the mean squared distance for any number of features: the temperatures of matrices
-# are between 0.04 and 1. With 1 as the lowest temperature, the accuracy of PLRSQ on 20
-# data sets is 3.2 percentage points lower, and the log-loss is 0.04 larger.
-_LOWEST = 1 / 64
 # The automatic ``representability`` for "riemann" and "logdet", whose prototypes are
 # not encoded as vectors. Chosen on ETH-80 and BCI IV 2a in `bench_lvq.py metrics`.
 _REPRESENTABILITY = 0.03
@@ -179,14 +170,17 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         labels, priors = folds.labels, to_numpy(self.priors_)
         # The costs of errors of a dict ``class_weight`` remain in the weights.
         factors = priors / self._training_priors(training)
-        log_priors, weights = np.log(priors), folds.weights * factors[labels]
+        weights = folds.weights * factors[labels]
         weights = weights / weights.sum()
+        samples = priors, labels, weights, folds.n_samples, True
         found, scores = [], np.full((len(candidates), len(labels)), np.nan)
         for number, candidate in enumerate(candidates):
             fit = partial(self._fit_fold, self._loss(training, candidate))
             found.append(folds.scores(fit))
-            samples = log_priors, labels, weights, folds.n_samples
-            [scores[number]] = tempered_scores(found[-1][None], *samples, _LOWEST)
+            samples = priors, labels, weights, folds.n_samples
+            [scores[number]] = tempered_scores(
+                found[-1][None], *samples, are_densities=True
+            )
             means = np.round(scores[: number + 1] @ weights, 6)
             # Optimizations with smaller weights need most of the time.
             if means[-1] < means.max():
@@ -198,8 +192,8 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         if len(candidates) > 1:
             selected = f"representability {candidates[selection.index]:.3g} selected"
             current_progress().print(selected)
-        samples = log_priors, labels, weights, folds.groups, folds.n_samples
-        temperature = calibrated_temperature(best, *samples, _LOWEST)
+        samples = priors, labels, weights, folds.groups, folds.n_samples, True
+        temperature = calibrated_temperature(best, *samples)
         return replace(selection, temperature=temperature)
 
     def _fit_fold(self, loss, rest, held_out):

@@ -5,7 +5,7 @@ from skgeom._prototypes._prototype_classifier import (
     StreamingPrototypeClassifier,
 )
 from skgeom._prototypes.plrsq import LikelihoodClassifier
-from skgeom.utils.estimator import documented_parameters, substitute_docs
+from skgeom.utils.docs import documented_parameters, substitute_docs
 
 
 @substitute_docs(

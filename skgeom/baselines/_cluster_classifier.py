@@ -4,16 +4,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    estimator_method,
-    naming,
-    validate_data,
-)
-from skgeom.utils.validation import check_array, checked_labels
+from skgeom.utils._sklearn import HasMethods
+from skgeom.utils.errors import naming
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.methods import fit_method
+from skgeom.utils.validation import check_array, checked_labels, validate_data
 
 
 class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -60,7 +57,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def __init__(self, clusterer):
         self.clusterer = clusterer
 
-    @estimator_method(nested_validation=True)
+    @fit_method(nested_validation=True)
     def fit(self, X, y):
         """Cluster the samples, and determine the most frequent class of each cluster.
 

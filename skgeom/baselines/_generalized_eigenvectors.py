@@ -5,11 +5,12 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils._param_validation import Interval
 
-from skgeom.utils.estimator import LinearProjection, estimator_method
+from skgeom.utils._mixins import LinearProjection
+from skgeom.utils._sklearn import Interval
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
-from skgeom.utils.validation import encoded_samples
+from skgeom.utils.methods import fit_method
+from skgeom.utils.validation import encoded_labels, validated_samples
 
 
 class GeneralizedEigenvectors(LinearProjection):
@@ -92,7 +93,7 @@ class GeneralizedEigenvectors(LinearProjection):
         self.n_components = n_components
         self.regularization = regularization
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y):
         """Compute the eigenvectors.
 
@@ -115,7 +116,8 @@ class GeneralizedEigenvectors(LinearProjection):
             exceeds the number of ordered pairs of classes, or if the regularized second
             moment of a class is singular.
         """
-        X, codes = encoded_samples(self, X, y)
+        X, y, *_ = validated_samples(self, X, y, double=True)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         pairs = list(permutations(range(len(self.classes_)), 2))
         if self.n_components is not None and self.n_components > len(pairs):
             raise ValueError(

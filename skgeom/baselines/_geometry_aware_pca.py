@@ -5,14 +5,17 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
 from skgeom.geometry import logm, mean_affine_invariant, sqrtm
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import minimize
-from skgeom.utils.estimator import BaseEstimator, estimator_method, naming
+from skgeom.utils._sklearn import Interval
+from skgeom.utils.errors import naming
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import fix_signs
-from skgeom.utils.validation import check_spd_samples, warn_user
+from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.validation import check_spd_samples
+from skgeom.utils.warn import warn_user
 
 
 class GeometryAwarePCA(TransformerMixin, BaseEstimator):
@@ -105,7 +108,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y=None):
         """Compute the components.
 
@@ -158,7 +161,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         self.components_ = self._principal_basis(inverse_root @ result.point)
         return self
 
-    @estimator_method
+    @predict_method
     def transform(self, X):
         """Reduce matrices.
 

@@ -4,11 +4,13 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.utils.estimator import LinearProjection, estimator_method
+from skgeom.utils._mixins import LinearProjection
+from skgeom.utils._sklearn import Interval, StrOptions
 from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
-from skgeom.utils.validation import encoded_samples, require_memory
+from skgeom.utils.memory import require_memory
+from skgeom.utils.methods import fit_method
+from skgeom.utils.validation import encoded_labels, validated_samples
 
 
 class LocalFisherDiscriminantAnalysis(LinearProjection):
@@ -117,7 +119,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         self.embedding = embedding
         self.regularization = regularization
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y):
         """Compute the components.
 
@@ -140,7 +142,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             exceeds the number of directions in which X varies, or if X varies in a
             direction in which :math:`S_w` is zero up to rounding.
         """
-        X, codes = encoded_samples(self, X, y)
+        X, y, *_ = validated_samples(self, X, y, double=True)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         space = space_of(X, centered=True, n_least=self.n_components)
         X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow

@@ -3,11 +3,12 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from skgeom.utils.estimator import LinearProjection, estimator_method
+from skgeom.utils._mixins import LinearProjection
+from skgeom.utils._sklearn import Interval
 from skgeom.utils.linalg import fix_signs
-from skgeom.utils.validation import encoded_samples
+from skgeom.utils.methods import fit_method
+from skgeom.utils.validation import encoded_labels, validated_samples
 
 
 class SupervisedPCA(LinearProjection):
@@ -80,7 +81,7 @@ class SupervisedPCA(LinearProjection):
     def __init__(self, n_components=None):
         self.n_components = n_components
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y):
         """Compute the eigenvectors.
 
@@ -102,7 +103,8 @@ class SupervisedPCA(LinearProjection):
             If X or y is malformed, if there is only one class, or if ``n_components``
             exceeds the number of directions in which the class means differ.
         """
-        X, codes = encoded_samples(self, X, y)
+        X, y, *_ = validated_samples(self, X, y, double=True)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         n_classes = len(self.classes_)
         sums = _class_sums(X - X.mean(axis=0), codes, n_classes)
         axes, sizes = _principal_directions(sums, n_classes - 1, _rounding(X, len(X)))
@@ -188,7 +190,7 @@ class LOL(LinearProjection):
     def __init__(self, n_components=2):
         self.n_components = n_components
 
-    @estimator_method
+    @fit_method
     def fit(self, X, y):
         """Compute the components.
 
@@ -210,7 +212,8 @@ class LOL(LinearProjection):
             If X or y is malformed, if there is only one class, or if ``n_components``
             exceeds the number of directions in which X varies.
         """
-        X, codes = encoded_samples(self, X, y)
+        X, y, *_ = validated_samples(self, X, y, double=True)
+        self.classes_, codes = encoded_labels(y, type(self).__name__)
         n_classes = len(self.classes_)
         counts = np.bincount(codes)[:, None]
         center = X.mean(axis=0)

@@ -7,12 +7,12 @@ from sklearn.base import TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom.geometry._spd import upper_triangles
 from skgeom.utils._mixins import PosteriorClassifierMixin
-from skgeom.utils.estimator import BaseEstimator, validated_parameters
+from skgeom.utils._sklearn import Interval, StrOptions, validated_parameters
+from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import LowRankPlusIdentity
 from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 
@@ -44,7 +44,8 @@ class SPDSamples(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Check X, and the number of classes in y."""
-        check_spd_samples(self, X, reset=True, name=self.name, hermitian=True)
+        X = check_spd_samples(self, X, reset=True, name=self.name, hermitian=True)
+        self.is_complex_ = np.iscomplexobj(X)
         check_two_classes(np.unique(y), self.name)
         return self
 

@@ -6,8 +6,7 @@ folder ``data_home``, by default scikit-learn's data folder, or download it to t
 folder.
 """
 
-from skgeom.datasets._fetch_images import fetch_mnist, fetch_svhn
-from skgeom.datasets._fetch_spd import fetch_bci_iv_2a, fetch_eth80, fetch_ssvep
+from skgeom.datasets._fetch_images import fetch_mnist
 from skgeom.datasets._fetch_tables import fetch_heart, fetch_pima
 from skgeom.datasets._generators import (
     make_gaussian_classes,
@@ -18,13 +17,9 @@ from skgeom.datasets._generators import (
 from skgeom.datasets._speed_videos import make_speed_videos
 
 __all__ = [
-    "fetch_bci_iv_2a",
-    "fetch_eth80",
     "fetch_heart",
     "fetch_mnist",
     "fetch_pima",
-    "fetch_ssvep",
-    "fetch_svhn",
     "make_gaussian_classes",
     "make_spd_classes",
     "make_speed_videos",

@@ -13,7 +13,8 @@ from skgeom.datasets._files import (
     fetched,
     local_file,
 )
-from skgeom.utils.estimator import substitute_docs, validated_parameters
+from skgeom.utils._sklearn import validated_parameters
+from skgeom.utils.docs import substitute_docs
 
 _DOCS = {
     **FETCH_DOCS,

@@ -45,17 +45,6 @@ def local_file(name):
     return path if path and path.is_file() else None
 
 
-def given_file(name, instruction):
-    """Path of a file in the folder SKGEOM_DATA that has to be made by hand."""
-    path = local_file(name)
-    if path is None:
-        raise OSError(
-            f"{name} is not on this machine, and cannot be downloaded as one file. "
-            f"{instruction} {put_into('the file')}"
-        )
-    return path
-
-
 def put_into(contents):
     """Instruction to put ``contents`` into the folder SKGEOM_DATA."""
     folder = os.environ.get("SKGEOM_DATA", "not set")
@@ -106,19 +95,12 @@ def array_digest(*arrays):
 
 def check_arrays(arrays, sha256, path):
     """Raise OSError if the digest of the arrays of a file is not ``sha256``."""
-    _check_digest(array_digest(*arrays), sha256, f"The arrays of {path} have")
-
-
-def check_file(path, sha256):
-    """Raise OSError if the digest of a file is not ``sha256``."""
-    with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    _check_digest(found, sha256, f"{path} has")
-
-
-def _check_digest(found, sha256, what):
+    found = array_digest(*arrays)
     if found != sha256:
-        raise OSError(f"{what} the SHA-256 digest {found}, not {sha256}: {DAMAGED}")
+        raise OSError(
+            f"The arrays of {path} have the SHA-256 digest {found}, not {sha256}: "
+            f"{DAMAGED}"
+        )
 
 
 def read_npz(path, names):

@@ -4,11 +4,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._statistics import ClassStatistics, check_means
+from skgeom._statistics import ClassStatistics, check_covariances
 from skgeom.geometry import expm, sqrtm
-from skgeom.utils.estimator import validated_parameters
+from skgeom.utils._sklearn import Interval, StrOptions, validated_parameters
 
 _POSITIVE_INT = Interval(Integral, 1, None, closed="left")
 
@@ -68,7 +67,7 @@ def make_gaussian_classes(
     >>> X.shape, y[:5]
     ((600, 4), array([2, 0, 1, 2, 1]))
     """
-    check_means(statistics, "make_gaussian_classes")
+    check_covariances(statistics, "make_gaussian_classes")
     rng = check_random_state(random_state)
     n_classes = len(statistics.classes)
     y = balanced_labels(n_classes, n_per_class, shuffle, rng)

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.datasets import load_sample_images
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval
 
 from skgeom._region_covariance import LUMA
 from skgeom.datasets._generators import balanced_labels
-from skgeom.utils.estimator import positive, validated_parameters
+from skgeom.utils._sklearn import Interval, positive, validated_parameters
 from skgeom.utils.validation import check_array, real_array
 
 # The stimuli and the model of the eye in the papers. None of the numbers is tuned.

@@ -19,8 +19,8 @@ from skgeom.utils.validation import (
     cholesky,
     float64_arrays,
     real_array,
-    warn_user,
 )
+from skgeom.utils.warn import warn_user
 
 # Number of operations of a batch, n^3 for each pair of matrices, above which two
 # threads are faster than one (benchmarks/bench_lvq.py).

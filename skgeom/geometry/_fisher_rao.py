@@ -14,7 +14,8 @@ from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, shortest_on_fibres
 from skgeom.geometry._spd import check_same_order
 from skgeom.utils.array_api import namespace, to_numpy
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
-from skgeom.utils.validation import check_finite, cholesky, float64_arrays, warn_user
+from skgeom.utils.validation import check_finite, cholesky, float64_arrays
+from skgeom.utils.warn import warn_user
 
 
 def _cast_outward(result, arguments):

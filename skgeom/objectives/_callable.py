@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from skgeom.objectives._class_distances import Distance, DistanceTraits
+from skgeom.objectives._distance import Distance, DistanceTraits
 
 # Accepted rounding error of a distance of zero, relative to the largest distance if it
 # exceeds 1. With 0, equal classes raise an error (benchmarks/bench_constants.py).

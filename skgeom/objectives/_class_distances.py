@@ -1,100 +1,20 @@
 """Distances between projected classes, with analytic gradients.
 
-Each distance is a class in this file. It inherits from :class:`Distance`, or from
-:class:`MatrixDistance` if it does not use the means, and has the following methods and
-attributes, for c classes and m features.
-
-``Distance(means, covariances)``
-    accepts the projected means (c, m) and covariances (c, m, m) of all classes, and
-    performs the computations that are required once per class. The constructor or
-    ``pairs`` raises ``numpy.linalg.LinAlgError`` if a covariance is not positive
-    definite, at least for the distances in ``DISTANCES``.
-``distance.pairs(i, j)``
-    accepts two integer arrays of p class indices. It returns the values of p pairs and
-    a function that maps p weights to the gradient of the weighted sum of the values, an
-    array as ``by_class`` returns it, whose first axis is the class. The values are
-    nonnegative, because their square roots are computed: negative rounding errors are
-    set to zero.
-``distance.pull_back(gradient)``
-    converts such an array to the gradients with respect to the means (c, m) and the
-    covariances (c, m, m). The latter are symmetric matrices G: a change dS of the
-    covariance changes the value by the sum of the entries of G * dS.
-``Distance.label``
-    is the name in figures, which append "distance": the registered name, capitalized.
-``Distance.returns_square``
-    is true if ``pairs`` returns the square of the distance. If the distance is a square
-    root, only its square has a gradient at zero. It is false for divergences.
-``Distance.affine_invariant``
-    is true if invertible linear maps of the features do not change the distance.
-``Distance.translation_invariant``
-    is true if a common offset of all means does not change the distance.
-``Distance.rotation_invariant``
-    is true if orthogonal maps of the features do not change the distance.
-``Distance.parallel``
-    is true if several threads may call ``pairs``.
-
-Estimators, displays and tests support all distances in ``DISTANCES`` or
+Each distance is a class that inherits from :class:`Distance`, or from
+:class:`MatrixDistance` if it does not use the means. ``_distance.py`` describes its
+members. Estimators, displays and tests support all distances in ``DISTANCES`` or
 ``SECOND_MOMENT_DISTANCES`` at the end of this file.
-
-A distance with parameters, such as :class:`StudentT`, is an object. Calling the object
-replaces calling the class. It inherits from :class:`DistanceTraits`, and requires no
-registered name.
 """
 
 from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from skgeom.geometry._affine_invariant import inverse_factors as _inverse_factors
 from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_gradients
-
-
-class DistanceTraits:
-    """Properties of a distance, with the values of most distances as defaults."""
-
-    returns_square = False
-    affine_invariant = True
-    translation_invariant = True
-    rotation_invariant = True
-    parallel = True
-
-
-class Distance(DistanceTraits):
-    """Base class of distances of means and covariances.
-
-    The gradient of a pair or class is an array of shape (m, m + 1): the gradient with
-    respect to the covariance in the first m columns, and the gradient with respect to
-    the mean in the last column.
-    """
-
-    def __init__(self, means, covariances):
-        self.means = means
-        self.covariances = covariances
-
-    def by_class(self, i, j, of_i, of_j, of_mean=None):
-        """Sum the gradients of p pairs over the pairs of each class, (c, ...).
-
-        ``of_i`` and ``of_j`` (p, ...) are the gradients with respect to the first and
-        second class of each pair. If ``of_mean`` is given, they are the gradients with
-        respect to the covariances only; ``of_mean`` (p, m) are the gradients with
-        respect to the mean of class i, and their negatives the gradients with respect
-        to the mean of class j.
-        """
-        if of_mean is not None:
-            of_i = np.concatenate([of_i, of_mean[..., None]], axis=-1)
-            of_j = np.concatenate([of_j, -of_mean[..., None]], axis=-1)
-        arrays = np.concatenate([of_i, of_j])
-        labels = np.concatenate([i, j])
-        n_arrays, n_classes = len(arrays), len(self.means)
-        one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
-        indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
-        sums = indicator @ arrays.reshape(n_arrays, -1)
-        return sums.reshape(n_classes, *arrays.shape[1:])
-
-    def pull_back(self, gradient):
-        return gradient[..., -1], gradient[..., :-1]
+from skgeom.objectives._callable import CallableDistance
+from skgeom.objectives._distance import Distance, DistanceTraits
 
 
 class MatrixDistance(Distance):
@@ -624,7 +544,7 @@ SECOND_MOMENT_DISTANCES = {
 def find_distance(distance, registry):
     """The distance with a registered name, or an object for a distance of the user.
 
-    The docstring of this module describes the methods of a distance.
+    The docstring of ``_distance.py`` describes the methods of a distance.
     """
     if isinstance(distance, str):
         if distance not in registry:
@@ -640,6 +560,4 @@ def find_distance(distance, registry):
         )
     if isinstance(distance, DistanceTraits):
         return distance
-    from skgeom.objectives._callable import CallableDistance  # which imports this file
-
     return CallableDistance(distance)

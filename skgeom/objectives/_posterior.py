@@ -5,7 +5,8 @@ from copy import copy
 import numpy as np
 from sklearn.utils import gen_batches
 
-from skgeom.objectives._pairwise import ClassMoments, Objective
+from skgeom.objectives._class_moments import ClassMoments
+from skgeom.objectives._objective import Objective
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
 from skgeom.utils.threads import map_threads
 
@@ -58,7 +59,8 @@ class MeanInformation(Objective):
     log_priors : ndarray of shape (c,)
         Logarithms of the prior probabilities :math:`\pi_i`.
     weights : ndarray of shape (N,), default=None
-        Weights of the samples in the mean. None sets equal weights.
+        Weights of the samples in the mean. None sets equal weights. Samples of weight
+        zero are left out.
     """
 
     # An invertible linear map of the features changes only the effect of sigma^2.
@@ -74,11 +76,15 @@ class MeanInformation(Objective):
         log_priors,
         weights=None,
     ):
+        weights = np.ones(len(labels)) if weights is None else to_numpy(weights)
+        if not np.all(weights):
+            # Each subset of the samples must have a positive total weight.
+            used = np.flatnonzero(weights)
+            X, labels, weights = take(X, used), labels[used], weights[used]
         self.X = X
         self.labels = like(labels, X)
         self.classes = ClassMoments(means, covariances, regularization)
         self.log_priors = log_priors
-        weights = np.ones(len(labels)) if weights is None else weights
         self.weights = in_double(like(weights, X))
 
     @property

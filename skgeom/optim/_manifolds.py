@@ -261,7 +261,7 @@ class RotationQuotient(Sphere):
     ----------
     *shape : int
         The shape (n, m) of filters.
-    metric : ndarray of shape (n, n), or StructuredCovariances
+    metric : ndarray of shape (n, n), or StructuredMatrix
         A symmetric positive definite matrix. With the covariance of the features, steps
         of equal length change the outputs of the filters equally in all directions.
     """

@@ -14,7 +14,7 @@ import numpy as np
 
 from skgeom.optim._lbfgs import RiemannianLBFGS, rounding
 from skgeom.optim._manifolds import as_pymanopt
-from skgeom.utils.array_api import naming
+from skgeom.utils.errors import naming
 
 # Names of optimizers. All optimizers except the first one import pymanopt.
 OPTIMIZERS = ("lbfgs", "conjugate-gradient", "trust-regions", "steepest-descent")

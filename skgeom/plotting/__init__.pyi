@@ -21,7 +21,7 @@ from skgeom import ClassStatistics
 from skgeom import Selection
 from skgeom.objectives import StudentT
 
-__all__ = ['AccuracyRejectionDisplay', 'ClassEllipsesDisplay', 'DistanceMatrixDisplay', 'FilterDisplay', 'SelectionDisplay']
+__all__ = ['AccuracyRejectionDisplay', 'ClassEllipsesDisplay', 'DecisionRegionsDisplay', 'DistanceMatrixDisplay', 'FilterDisplay', 'SelectionDisplay']
 
 class AccuracyRejectionDisplay():
     line_: Any
@@ -47,6 +47,16 @@ class ClassEllipsesDisplay():
     def from_statistics(cls, statistics: ClassStatistics, *, dims: Any = ..., feature_names: ArrayLike | None = None, ax: Any = None, **kwargs: Any) -> ClassEllipsesDisplay: ...
     def plot(self, ax: Any = None, *, n_std: float = 1.0, cmap: Any = None, legend: bool = True, label: str = 'class') -> ClassEllipsesDisplay: ...
     def plot_filters(self, filters: ArrayLike, *, color: Any = 'black', label: str | None = None, scale: float = 1.0) -> ClassEllipsesDisplay: ...
+
+class DecisionRegionsDisplay():
+    regions_: Any
+    points_: Any
+    ax_: Any
+    figure_: Any
+    def __init__(self, *, grid: Any, regions: NDArray[Any], components: NDArray[Any], predictions: NDArray[Any], classes: NDArray[Any], y: NDArray[Any] | None = None, axis_names: Any = ...) -> None: ...
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, *, projection: Any = None, dims: Any = ..., resolution: int = 200, ax: Any = None, **kwargs: Any) -> DecisionRegionsDisplay: ...
+    def plot(self, ax: Any = None, *, legend: bool = True, **kwargs: Any) -> DecisionRegionsDisplay: ...
 
 class DistanceMatrixDisplay():
     im_: Any

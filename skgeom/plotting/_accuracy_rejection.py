@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from skgeom._rejection import accuracy_rejection_curve
+from skgeom._rejection.accuracy_rejection import accuracy_rejection_curve
 from skgeom.plotting._display import Display
-from skgeom.utils.array_api import on_cpu
 
 
 class AccuracyRejectionDisplay(Display):
@@ -125,9 +124,9 @@ class AccuracyRejectionDisplay(Display):
                 "CalibratedClassifierCV, or use from_predictions."
             )
         return cls.from_predictions(
-            on_cpu(y),
-            on_cpu(estimator.predict_proba(X)),
-            labels=on_cpu(estimator.classes_),
+            y,
+            estimator.predict_proba(X),
+            labels=estimator.classes_,
             sample_weight=sample_weight,
             ax=ax,
             **{"label": type(estimator).__name__} | kwargs,

@@ -9,11 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom._statistics import ClassStatistics, checked_statistics
 from skgeom.plotting._display import (
     Display,
+    checked_dims,
+    component_names,
     fitted_step,
     label_text,
     sparse_labels,
 )
-from skgeom.utils.array_api import on_cpu
+from skgeom.utils.methods import on_host
 from skgeom.utils.validation import check_array, check_finite, check_labels
 
 
@@ -114,9 +116,9 @@ class ClassEllipsesDisplay(Display):
             If ``dims`` are not the indices of two different features, or if the number
             of ``feature_names`` differs from the number of features.
         """
-        statistics = checked_statistics(statistics)
+        statistics = on_host(checked_statistics(statistics))
         n_features = statistics.n_features
-        dims = _checked_dims(dims, n_features)
+        dims = checked_dims(dims, n_features)
         if feature_names is None:
             feature_names = [f"feature {k}" for k in range(n_features)]
         if len(feature_names) != n_features:
@@ -125,7 +127,7 @@ class ClassEllipsesDisplay(Display):
             )
         names = tuple(str(feature_names[k]) for k in dims)
         moments = _moments_of_two(statistics, dims)
-        return cls(on_cpu(statistics.classes), *moments, names).plot(ax=ax, **kwargs)
+        return cls(statistics.classes, *moments, names).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_estimator(
@@ -179,10 +181,7 @@ class ClassEllipsesDisplay(Display):
             )
         else:
             statistics = ClassStatistics.from_data(estimator.transform(X), y)
-        try:
-            names = estimator.get_feature_names_out()
-        except (AttributeError, ValueError):  # a step of the pipeline has no names
-            names = [f"component {k}" for k in range(statistics.n_features)]
+        names = component_names(estimator, statistics.n_features)
         return cls.from_statistics(
             statistics, dims=dims, feature_names=names, ax=ax, **kwargs
         )
@@ -350,26 +349,13 @@ class ClassEllipsesDisplay(Display):
         return mappable.to_rgba(values), mappable
 
 
-def _checked_dims(dims, n_features):
-    indices = np.asarray(dims)
-    if indices.shape == (2,) and indices.dtype.kind in "iu":
-        inside = (-n_features <= indices) & (indices < n_features)
-        first, second = (indices % n_features).tolist()
-        if inside.all() and first != second:
-            return [first, second]
-    raise ValueError(
-        f"dims must be two different indices of the {n_features} features, got "
-        f"{dims!r}."
-    )
-
-
 def _moments_of_two(statistics, dims):
     """Means and covariances of two features, or zeros and their second moments."""
     block = np.ix_(range(len(statistics.classes)), dims, dims)
     if statistics.means is None:
-        moments = on_cpu(statistics.second_moments)[block]
+        moments = statistics.second_moments[block]
         return np.zeros(moments.shape[:2]), moments
-    return on_cpu(statistics.means)[:, dims], on_cpu(statistics.covariances)[block]
+    return statistics.means[:, dims], statistics.covariances[block]
 
 
 def _axes_of_ellipses(covariances):

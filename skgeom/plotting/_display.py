@@ -2,8 +2,9 @@
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
+
+from skgeom.utils._sklearn import check_matplotlib_support
 
 
 class Display:
@@ -62,3 +63,25 @@ def sparse_labels(labels):
     """Positions and texts of at most 11 evenly spaced class labels."""
     positions = range(0, len(labels), -(-len(labels) // 11))
     return list(positions), [label_text(labels[k]) for k in positions]
+
+
+def component_names(transformer, n_components):
+    """Names of the outputs of a transformer; numbers if it has no names."""
+    try:
+        return [str(name) for name in transformer.get_feature_names_out()]
+    except (AttributeError, ValueError):  # a step of a pipeline has no names
+        return [f"component {k}" for k in range(n_components)]
+
+
+def checked_dims(dims, n_features):
+    """Two different indices, as nonnegative integers; ValueError otherwise."""
+    indices = np.asarray(dims)
+    if indices.shape == (2,) and indices.dtype.kind in "iu":
+        inside = (-n_features <= indices) & (indices < n_features)
+        first, second = (indices % n_features).tolist()
+        if inside.all() and first != second:
+            return [first, second]
+    raise ValueError(
+        f"dims must be two different indices of the {n_features} features, got "
+        f"{dims!r}."
+    )

@@ -17,7 +17,7 @@ from skgeom.plotting._display import (
     fitted_step,
     sparse_labels,
 )
-from skgeom.utils.array_api import on_cpu
+from skgeom.utils.methods import on_host
 from skgeom.utils.validation import (
     check_array,
     check_labels,
@@ -119,12 +119,11 @@ class DistanceMatrixDisplay(Display):
             "Use from_statistics with statistics of the features, "
             "ClassStatistics.from_data(estimator.transform(X), y).",
         )
+        estimator = on_host(estimator)
         matrix = estimator.class_distances(regularized=regularized)
         # class_distances of estimators without a choice are Hellinger distances.
         label = _label(getattr(estimator, "distance_", "hellinger"))
-        return cls(on_cpu(matrix), on_cpu(estimator.classes_), label).plot(
-            ax=ax, **kwargs
-        )
+        return cls(matrix, estimator.classes_, label).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_statistics(

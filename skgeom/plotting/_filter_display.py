@@ -4,10 +4,10 @@ from math import isqrt, prod
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skgeom.plotting._display import Display, check_axes, fitted_step
-from skgeom.utils.array_api import on_cpu
+from skgeom.utils._sklearn import check_matplotlib_support
+from skgeom.utils.methods import on_host
 from skgeom.utils.validation import check_finite, real_array
 
 
@@ -223,7 +223,7 @@ class FilterDisplay(Display):
 def _filters_of(estimator):
     """The filters of a fitted transformer, one per row."""
     if hasattr(estimator, "components_"):
-        return np.atleast_2d(on_cpu(estimator.components_))
+        return np.atleast_2d(on_host(estimator).components_)
     # LinearDiscriminantAnalysis stores more scalings than it uses.
     n_components = len(estimator.get_feature_names_out())
     return np.asarray(estimator.scalings_)[:, :n_components].T

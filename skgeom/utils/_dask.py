@@ -5,10 +5,31 @@ from contextlib import nullcontext
 from functools import partial, wraps
 
 import numpy as np
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import column_or_1d
 
-from skgeom.utils.array_api import is_dask, naming
+from skgeom.utils._sklearn import output_config
+from skgeom.utils.errors import naming
+
+
+def is_dask(data):
+    """Whether data are a Dask array, data frame or series."""
+    # Before version 2025.1, the data frames of Dask were in a separate package.
+    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def in_memory(values):
+    """Dask data computed; other values unchanged."""
+    return values.compute() if is_dask(values) else values
+
+
+def check_not_dask(estimator, X, remedy, name=None):
+    """Raise TypeError for Dask data, instead of reading all data into memory."""
+    if is_dask(X):
+        name = name or type(estimator).__name__
+        raise TypeError(
+            f"{name} needs all of X in memory, but X is a Dask {type(X).__name__}. "
+            f"{remedy}, or pass X.compute() if it fits."
+        )
 
 
 def empty_block(X):
@@ -230,7 +251,7 @@ def by_blocks(method, estimator, X):
     """
     container = "default"
     if method.__name__ == "transform":
-        container = _get_output_config("transform", estimator)["dense"]
+        container = output_config("transform", estimator)["dense"]
     if container != "default":
         raise TypeError(
             f"set_output(transform={container!r}) would gather all of X in memory, "

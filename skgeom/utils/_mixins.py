@@ -1,11 +1,56 @@
-"""Public methods of classifiers: predictions."""
+"""Public methods that estimators share: projections, and predictions of classes."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import (
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.metrics import accuracy_score
 
-from skgeom.utils.array_api import namespace, take_labels
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils._dask import score_by_blocks
+from skgeom.utils.array_api import like, namespace, take_labels
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.methods import predict_method
+from skgeom.utils.validation import validate_data
+
+
+class LinearProjection(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Base class of projections onto ``components_`` learned from labeled samples."""
+
+    _fitted_array = "components_"
+
+    @predict_method
+    def transform(self, X):
+        """Project samples onto the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, in the array namespace of ``components_``. They may be sparse
+            if ``fit`` accepts sparse samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The products ``X @ components_.T``, without centering. They have the dtype
+            float32 if X has the dtype float32, and float64 otherwise.
+        """
+        options = {"accept_sparse": self._accepts_sparse, "any_library": True}
+        X = validate_data(self, X, reset=False, **options)
+        return X @ like(self.components_, X, X.dtype).T
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 class PosteriorClassifierMixin(ClassifierMixin):
@@ -16,7 +61,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
     density, (n_samples, n_classes), up to a term that all classes share.
     """
 
-    @estimator_method
+    @predict_method
     def decision_function(self, X):
         """Compute the class scores.
 
@@ -34,7 +79,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         """
         return log_odds(self._joint_log_likelihood(X))
 
-    @estimator_method
+    @predict_method
     def predict(self, X):
         """Predict the class with the largest score.
 
@@ -51,7 +96,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         scores = self._joint_log_likelihood(X)
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
-    @estimator_method
+    @score_by_blocks
     def score(self, X, y, sample_weight=None):
         """Compute the accuracy of the predicted classes.
 
@@ -72,7 +117,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         predicted = self.predict(X)
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
-    @estimator_method
+    @predict_method
     def predict_log_proba(self, X):
         """Compute the logarithms of the class probabilities.
 
@@ -88,7 +133,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         """
         return self._log_posteriors(self._joint_log_likelihood(X))
 
-    @estimator_method
+    @predict_method
     def predict_proba(self, X):
         """Compute the class probabilities.
 

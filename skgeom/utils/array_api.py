@@ -4,9 +4,22 @@ With scikit-learn's ``array_api_dispatch=True``, arrays of PyTorch, CuPy or JAX 
 device such as a GPU are processed by their library on this device. Arrays in CPU memory
 are processed with NumPy, which is equally fast there. For NumPy arrays, no other
 library is imported.
+
+``utils/methods.py`` converts the arguments and results of the public methods of
+estimators, so most modules see NumPy arrays only. The functions here are for the code
+between, and for computations on a device:
+
+=========  =============================================================================
+to NumPy   ``to_numpy`` (an array), ``on_cpu`` (any argument)
+back       ``like`` (an array), ``numbers_like`` (any value), ``by_numpy`` (the results
+           of a function), ``move_attributes`` and ``moved`` (an estimator)
+ask        ``namespace``, ``is_dispatched``, ``is_by_numpy``, ``is_in_host_memory``,
+           ``is_traced``, ``device_of``, ``has_float64``, ``is_complex``
+check      ``check_holds_numbers``, ``check_same_namespace``, ``check_library``
+compute    all other functions, which do what those of NumPy do
+=========  =============================================================================
 """
 
-import re
 from contextlib import contextmanager
 from functools import partial
 
@@ -14,24 +27,121 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import InvalidParameterError
 
-try:  # scikit-learn >= 1.9
-    from sklearn.utils._array_api import (
-        check_same_namespace as _check_same_namespace,
-    )
-
-    ARRAY_API = True
-except ImportError:
-    ARRAY_API = False
-
-    def _check_same_namespace(X, estimator, *, attribute, method):
-        """Raise ValueError if the library of X is not supported."""
-        check_library(X, estimator)
-
+from skgeom.utils import _sklearn
+from skgeom.utils._sklearn import ARRAY_API
 
 # Types that NumPy accepts: no other library is imported for them.
 _OF_NUMPY = (np.ndarray, np.generic, bool, int, float, list, tuple, type(None), type)
+
+
+# To NumPy
+
+
+def to_numpy(array):
+    """The array as a NumPy array, copied to CPU memory if it is on another device."""
+    if isinstance(array, _OF_NUMPY):
+        return np.asarray(array)
+    from array_api_compat import is_cupy_array, is_torch_array
+
+    if is_torch_array(array):
+        if str(array.dtype) == "torch.bfloat16":
+            array = array.float()  # NumPy has no bfloat16
+        return array.numpy(force=True)
+    if is_cupy_array(array):
+        return array.get()
+    if namespace(array).__name__ == "array_api_strict":  # has devices for tests
+        xp = namespace(array)
+        array = xp.asarray(array, device=xp.Device("CPU_DEVICE"))
+    return np.asarray(array)
+
+
+def on_cpu(array):
+    """Arrays of any library as NumPy arrays; other arguments unchanged."""
+    return array if namespace(array) is np else to_numpy(array)
+
+
+# Back
+
+
+def like(array, model, dtype=None):
+    """An array in the namespace and on the device of ``model``.
+
+    The dtype does not change, unless ``dtype`` is given. If the device does not support
+    float64, float64 is converted to float32.
+    """
+    xp = namespace(model)
+    if xp is np:
+        return np.asarray(to_numpy(array), dtype=dtype)
+    if namespace(array) is not xp:
+        array = to_numpy(array)
+    if isinstance(array, _OF_NUMPY):
+        array = np.asarray(array)
+        # torch accepts neither negative strides nor read-only arrays.
+        if not array.flags.writeable or min(array.strides, default=0) < 0:
+            array = array.copy()
+        if array.dtype == np.float64 and not has_float64(model):
+            array = array.astype(np.float32)
+    if namespace(array) is xp and device_of(array) == device_of(model):
+        return array if dtype is None else astype(array, dtype)
+    return xp.asarray(array, dtype=dtype, device=device_of(model))
+
+
+def numbers_like(value, model):
+    """A numeric array moved like ``model``; other values unchanged."""
+    return like(value, model) if _is_array_of_numbers(value) else value
+
+
+def _is_array_of_numbers(value):
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind in "fiubc"
+    return namespace(value) is not np
+
+
+def by_numpy(function, model, /, *args, **kwargs):
+    """Call a function with NumPy arguments; its result is moved like ``model``."""
+    args = [on_cpu(arg) for arg in args]
+    kwargs = {name: on_cpu(arg) for name, arg in kwargs.items()}
+    move = partial(_moved, convert=partial(like, model=model))
+    return each(move, function(*args, **kwargs))
+
+
+def each(convert, result):
+    """Apply ``convert`` to an array, or to each array of a tuple."""
+    if isinstance(result, tuple):
+        return tuple(map(convert, result))
+    return convert(result)
+
+
+def move_attributes(estimator, X):
+    """Move the fitted arrays of an estimator, except ``classes_``, like X."""
+    if namespace(X) is not np:
+        vars(estimator).update(moved(vars(estimator), partial(like, model=X)))
+
+
+def moved(attributes, convert):
+    """The attributes of an estimator, with converted fitted arrays.
+
+    Objects with the method that scikit-learn's ``move_estimator_to`` calls are
+    converted as well. Parameters, text and ``classes_`` do not change.
+    """
+    result = dict(attributes)
+    for name, value in attributes.items():
+        fitted = name.endswith("_") or name.startswith("_")
+        if fitted and name != "classes_" and not isinstance(value, np.generic):
+            result[name] = _moved(value, convert)
+    return result
+
+
+def _moved(value, convert):
+    if isinstance(value, type):
+        return value
+    if hasattr(value, "__sklearn_array_api_convert__"):
+        return value.__sklearn_array_api_convert__(convert)
+    return convert(value) if _is_array_of_numbers(value) else value
+
+
+# Ask
 
 
 def namespace(*arrays):
@@ -110,6 +220,52 @@ def is_traced(X):
     return is_dispatched(X) and device_of(X) is None
 
 
+def device_of(array):
+    """The device of an array; None for NumPy and sparse arrays."""
+    if isinstance(array, _OF_NUMPY) or issparse(array):
+        return None
+    from array_api_compat import device
+
+    return device(array)
+
+
+def has_float64(array):
+    """Whether the device of an array supports float64."""
+    xp = namespace(array)
+    if xp is np:
+        return True
+    dtypes = xp.__array_namespace_info__().dtypes(
+        device=device_of(array), kind="real floating"
+    )
+    return "float64" in dtypes
+
+
+def float_dtype(array):
+    """The dtype float64, or float32 if the device does not support float64."""
+    xp = namespace(array)
+    return xp.float64 if has_float64(array) else xp.float32
+
+
+def device_and_dtype(array):
+    """The dtype and device of an array, as keyword arguments of creation functions."""
+    return {"dtype": array.dtype, "device": device_of(array)}
+
+
+def precision(array):
+    """The machine epsilon of the dtype of an array."""
+    return float(namespace(array).finfo(array.dtype).eps)
+
+
+def is_complex(array):
+    """Whether an array is complex."""
+    if isinstance(array, _OF_NUMPY):
+        return np.iscomplexobj(array)
+    return namespace(array).isdtype(array.dtype, "complex floating")
+
+
+# Check
+
+
 def check_holds_numbers(array, name="X"):
     """Raise ValueError for sparse tensors, and for tensors without values.
 
@@ -130,98 +286,36 @@ def check_holds_numbers(array, name="X"):
         )
 
 
-def device_of(array):
-    """The device of an array; None for NumPy and sparse arrays."""
-    if isinstance(array, _OF_NUMPY) or issparse(array):
-        return None
-    from array_api_compat import device
-
-    return device(array)
-
-
-def to_numpy(array):
-    """The array as a NumPy array, copied to CPU memory if it is on another device."""
-    if isinstance(array, _OF_NUMPY):
-        return np.asarray(array)
-    from array_api_compat import is_cupy_array, is_torch_array
-
-    if is_torch_array(array):
-        if str(array.dtype) == "torch.bfloat16":
-            array = array.float()  # NumPy has no bfloat16
-        return array.numpy(force=True)
-    if is_cupy_array(array):
-        return array.get()
-    if namespace(array).__name__ == "array_api_strict":  # has devices for tests
-        xp = namespace(array)
-        array = xp.asarray(array, device=xp.Device("CPU_DEVICE"))
-    return np.asarray(array)
+def check_same_namespace(X, estimator, *, attribute, method):
+    """Raise ValueError unless X has the namespace of a fitted attribute."""
+    if is_dispatched(X):
+        check_holds_numbers(X)
+    if ARRAY_API:
+        check = _sklearn.check_same_namespace
+        check(X, estimator, attribute=attribute, method=method)
+    else:
+        check_library(X, estimator)
+    if namespace(getattr(estimator, attribute)) is not np and not is_dispatched(X):
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted to arrays of a library other than "
+            f"NumPy. Before {method}, call set_config(array_api_dispatch=True), or "
+            "move the estimator to NumPy with "
+            'sklearn.utils._array_api.move_estimator_to(estimator, numpy, "cpu").'
+        )
 
 
-def like(array, model, dtype=None):
-    """An array in the namespace and on the device of ``model``.
-
-    The dtype does not change, unless ``dtype`` is given. If the device does not support
-    float64, float64 is converted to float32.
-    """
-    xp = namespace(model)
-    if xp is np:
-        return np.asarray(to_numpy(array), dtype=dtype)
-    if namespace(array) is not xp:
-        array = to_numpy(array)
-    if isinstance(array, _OF_NUMPY):
-        array = np.asarray(array)
-        # torch accepts neither negative strides nor read-only arrays.
-        if not array.flags.writeable or min(array.strides, default=0) < 0:
-            array = array.copy()
-        if array.dtype == np.float64 and not has_float64(model):
-            array = array.astype(np.float32)
-    if namespace(array) is xp and device_of(array) == device_of(model):
-        return array if dtype is None else astype(array, dtype)
-    return xp.asarray(array, dtype=dtype, device=device_of(model))
+def check_library(X, estimator, name=None):
+    """Raise ValueError if the estimator does not support the library of X."""
+    if is_dispatched(X) and not get_tags(estimator).array_api_support:
+        version = "" if ARRAY_API else " with this version of scikit-learn"
+        raise ValueError(
+            f"{name or type(estimator).__name__} does not support arrays of libraries "
+            f"other than NumPy{version}. Convert X to a NumPy array, or call "
+            "set_config(array_api_dispatch=False)."
+        )
 
 
-def on_cpu(array):
-    """Arrays of any library as NumPy arrays; other arguments unchanged."""
-    return array if namespace(array) is np else to_numpy(array)
-
-
-def float_dtypes(X):
-    """The dtypes that validation accepts, for the ``dtype`` of scikit-learn's checks.
-
-    They are float64, if the device of X supports it, and float32. Validation converts
-    all other dtypes to the first of them.
-
-    Raises
-    ------
-    ValueError
-        If X is an array of a library other than NumPy and is complex, sparse or without
-        values. scikit-learn checks NumPy arrays only, and would discard the imaginary
-        parts of arrays of other libraries.
-    """
-    if not is_dispatched(X):
-        return [np.float64, np.float32]
-    check_holds_numbers(X)
-    if is_complex(X):
-        raise ValueError("Complex data not supported: X must hold real numbers.")
-    xp = namespace(X)
-    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
-
-
-def float_dtype(array):
-    """The dtype float64, or float32 if the device does not support float64."""
-    xp = namespace(array)
-    return xp.float64 if has_float64(array) else xp.float32
-
-
-def has_float64(array):
-    """Whether the device of an array supports float64."""
-    xp = namespace(array)
-    if xp is np:
-        return True
-    dtypes = xp.__array_namespace_info__().dtypes(
-        device=device_of(array), kind="real floating"
-    )
-    return "float64" in dtypes
+# Compute
 
 
 def take(array, rows, axis=0):
@@ -251,6 +345,16 @@ def block(matrix, rows, columns):
     return take(take(matrix, rows), columns, axis=1)
 
 
+def put(array, mask, values):
+    """The array with ``values`` where ``mask`` is true. ``array`` may be modified."""
+    if namespace(array) is np:
+        array[mask] = values
+        return array
+    from array_api_extra import at
+
+    return at(array, mask).set(values)
+
+
 def astype(array, dtype, copy=False):
     """The array converted to a dtype; not copied by default if it has this dtype."""
     xp = namespace(array)
@@ -259,26 +363,19 @@ def astype(array, dtype, copy=False):
     return xp.astype(array, dtype, copy=copy)
 
 
-def precision(array):
-    """The machine epsilon of the dtype of an array."""
-    return float(namespace(array).finfo(array.dtype).eps)
-
-
 def in_double(array, copy=False):
     """The array in double precision, or single if the device does not support float64.
 
     Complex arrays remain complex.
     """
+    xp = namespace(array)
+    if xp is np:
+        dtype = np.complex128 if np.iscomplexobj(array) else np.float64
+        return array.astype(dtype, copy=copy)
     dtype = float_dtype(array)
     if is_complex(array):
-        xp = namespace(array)
         dtype = xp.complex128 if dtype == xp.float64 else xp.complex64
     return astype(array, dtype, copy)
-
-
-def device_and_dtype(array):
-    """The dtype and device of an array, as keyword arguments of creation functions."""
-    return {"dtype": array.dtype, "device": device_of(array)}
 
 
 def largest_size(array):
@@ -296,43 +393,16 @@ def average(arrays, weights):
     return xp.sum(weights * arrays, axis=0) / xp.sum(weights)
 
 
-def put(array, mask, values):
-    """The array with ``values`` where ``mask`` is true. ``array`` may be modified."""
-    if namespace(array) is np:
-        array[mask] = values
-        return array
-    from array_api_extra import at
-
-    return at(array, mask).set(values)
+def real_part(array):
+    """The real parts of complex arrays; real arrays unchanged."""
+    return namespace(array).real(array) if is_complex(array) else array
 
 
-def by_numpy(function, model, /, *args, **kwargs):
-    """Call a function with NumPy arguments; its result is moved like ``model``."""
-    args = [on_cpu(arg) for arg in args]
-    kwargs = {name: on_cpu(arg) for name, arg in kwargs.items()}
-    move = partial(_moved, convert=partial(like, model=model))
-    return each(move, function(*args, **kwargs))
-
-
-def each(convert, result):
-    """Apply ``convert`` to an array, or to each array of a tuple."""
-    if isinstance(result, tuple):
-        return tuple(map(convert, result))
-    return convert(result)
-
-
-@contextmanager
-def naming(name):
-    """Context that adds a name, such as that of an argument, to errors that lack it."""
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError) as error:
-        names_parameter = isinstance(error, InvalidParameterError)
-        if names_parameter or re.search(rf"\b{name}\b", str(error)):
-            raise
-        # Some subclasses cannot be created from a message.
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
+def adjoint(matrices):
+    """The conjugate transposes of a stack; views if the matrices are real."""
+    if not is_complex(matrices):
+        return matrices.mT
+    return namespace(matrices).conj(matrices).mT
 
 
 @contextmanager
@@ -358,107 +428,3 @@ def cholesky_factors(matrices):
     if not xp.isfinite(xp.sum(factors)):  # some libraries raise no error
         raise np.linalg.LinAlgError("Matrix is not positive definite")
     return factors
-
-
-def is_complex(array):
-    """Whether an array is complex."""
-    if isinstance(array, _OF_NUMPY):
-        return np.iscomplexobj(array)
-    return namespace(array).isdtype(array.dtype, "complex floating")
-
-
-def real_part(array):
-    """The real parts of complex arrays; real arrays unchanged."""
-    return namespace(array).real(array) if is_complex(array) else array
-
-
-def adjoint(matrices):
-    """The conjugate transposes of a stack; views if the matrices are real."""
-    if not is_complex(matrices):
-        return matrices.mT
-    return namespace(matrices).conj(matrices).mT
-
-
-def move_attributes(estimator, X):
-    """Move the fitted arrays of an estimator, except ``classes_``, like X."""
-    if namespace(X) is not np:
-        vars(estimator).update(moved(vars(estimator), partial(like, model=X)))
-
-
-def moved(attributes, convert):
-    """The attributes of an estimator, with converted fitted arrays.
-
-    Objects with the method that scikit-learn's ``move_estimator_to`` calls are
-    converted as well. Parameters, text and ``classes_`` do not change.
-    """
-    result = dict(attributes)
-    for name, value in attributes.items():
-        fitted = name.endswith("_") or name.startswith("_")
-        if fitted and name != "classes_" and not isinstance(value, np.generic):
-            result[name] = _moved(value, convert)
-    return result
-
-
-def _moved(value, convert):
-    if isinstance(value, type):
-        return value
-    if hasattr(value, "__sklearn_array_api_convert__"):
-        return value.__sklearn_array_api_convert__(convert)
-    return convert(value) if _is_array_of_numbers(value) else value
-
-
-def numbers_like(value, model):
-    """A numeric array moved like ``model``; other values unchanged."""
-    return like(value, model) if _is_array_of_numbers(value) else value
-
-
-def _is_array_of_numbers(value):
-    if isinstance(value, np.ndarray | np.generic):
-        return value.dtype.kind in "fiubc"
-    return namespace(value) is not np
-
-
-def check_same_namespace(X, estimator, *, attribute, method):
-    """Raise ValueError unless X has the namespace of a fitted attribute."""
-    if is_dispatched(X):
-        check_holds_numbers(X)
-    _check_same_namespace(X, estimator, attribute=attribute, method=method)
-    if namespace(getattr(estimator, attribute)) is not np and not is_dispatched(X):
-        raise ValueError(
-            f"{type(estimator).__name__} was fitted to arrays of a library other than "
-            f"NumPy. Before {method}, call set_config(array_api_dispatch=True), or "
-            "move the estimator to NumPy with "
-            'sklearn.utils._array_api.move_estimator_to(estimator, numpy, "cpu").'
-        )
-
-
-def check_library(X, estimator, name=None):
-    """Raise ValueError if the estimator does not support the library of X."""
-    if is_dispatched(X) and not get_tags(estimator).array_api_support:
-        version = "" if ARRAY_API else " with this version of scikit-learn"
-        raise ValueError(
-            f"{name or type(estimator).__name__} does not support arrays of libraries "
-            f"other than NumPy{version}. Convert X to a NumPy array, or call "
-            "set_config(array_api_dispatch=False)."
-        )
-
-
-def is_dask(data):
-    """Whether data are a Dask array, data frame or series."""
-    # Before version 2025.1, the data frames of Dask were in a separate package.
-    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
-
-
-def in_memory(values):
-    """Dask data computed; other values unchanged."""
-    return values.compute() if is_dask(values) else values
-
-
-def check_not_dask(estimator, X, remedy, name=None):
-    """Raise TypeError for Dask data, instead of reading all data into memory."""
-    if is_dask(X):
-        name = name or type(estimator).__name__
-        raise TypeError(
-            f"{name} needs all of X in memory, but X is a Dask {type(X).__name__}. "
-            f"{remedy}, or pass X.compute() if it fits."
-        )

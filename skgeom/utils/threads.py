@@ -6,10 +6,8 @@ from contextvars import ContextVar
 from threading import Lock
 
 from sklearn import get_config, set_config
-from sklearn.utils._openmp_helpers import (
-    _openmp_effective_n_threads as effective_n_threads,
-)
-from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
+
+from skgeom.utils._sklearn import effective_n_threads, threadpool_controller
 
 # True in the threads of map_threads, which already use all cores together.
 _IS_WORKER = ContextVar("_IS_WORKER", default=False)

@@ -1,41 +1,33 @@
-"""Validation of samples, SPD matrices, labels, priors and weights, and warnings."""
+"""Validation of samples, SPD matrices, labels, priors and weights."""
 
 import functools
 import inspect
-import os
-import sys
-import time
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
-from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils import assert_all_finite, compute_class_weight, gen_batches
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
-from sklearn.utils.extmath import row_norms
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import assert_all_finite, compute_class_weight, validation
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples
-from sklearn.utils.validation import check_array as _check_array
 
-from skgeom.utils._dask import empty_block
+from skgeom.utils import _sklearn
+from skgeom.utils._dask import check_not_dask, empty_block, in_memory, is_dask
+from skgeom.utils._sklearn import is_pandas_na, is_scalar_nan, num_samples
 from skgeom.utils.array_api import (
     adjoint,
     astype,
     by_numpy,
     check_holds_numbers,
     check_library,
-    check_not_dask,
     cholesky_factors,
     each,
     float_dtype,
-    float_dtypes,
+    has_float64,
     in_double,
-    in_memory,
     is_complex,
-    is_dask,
+    is_dispatched,
     is_in_host_memory,
     largest_size,
     like,
@@ -46,12 +38,8 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import check_not_masked, naming, validate_data
-
-# Number of rows that are copied to float64 at a time. For the statistics of MNIST,
-# blocks of 128 rows take 1.7 times the time, and blocks of 32,768 rows the same time
-# (benchmarks/bench_constants.py).
-ROWS_PER_BLOCK = 2048
+from skgeom.utils.errors import naming
+from skgeom.utils.memory import require_memory
 
 # Remedy for matrices that are not positive definite, in messages.
 _SHRINK = (
@@ -64,11 +52,197 @@ _INDEFINITE = (
 )
 
 
+class Samples(NamedTuple):
+    """Validated samples of positive weight.
+
+    Attributes
+    ----------
+    X : array of shape (n_samples, ...)
+        The samples, in the array library of the user.
+    y : ndarray of shape (n_samples,)
+        Their labels.
+    weights : ndarray of shape (n_samples,) or None
+        Their weights; None without weights.
+    groups : ndarray of int of shape (n_samples,) or None
+        The indices of their groups; None without groups.
+    rows : ndarray of int of shape (n_samples,) or None
+        Their positions among the samples of the user; None without weights.
+    """
+
+    X: Any
+    y: Any
+    weights: Any = None
+    groups: Any = None
+    rows: Any = None
+
+
+def validated_samples(
+    estimator,
+    X,
+    y,
+    sample_weight=None,
+    groups=None,
+    *,
+    reset=True,
+    numeric=False,
+    double=False,
+    dask=False,
+    **options,
+):
+    """Validate the samples of a fit: X, y, and the weights and groups if given.
+
+    Like scikit-learn's ``validate_data``, the function sets or compares the number and
+    the names of the features, and changes nothing else of the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that is fitted.
+    X, y, sample_weight, groups
+        The arguments of its method.
+    reset : bool, default=True
+        Whether to set the features of the estimator, instead of comparing them with X.
+    numeric : bool, default=False
+        Whether y contains numbers, which are converted to float64, and not labels.
+    double : bool, default=False
+        Whether X is converted to double precision, and sums of its values must be
+        finite.
+    dask : bool, default=False
+        Whether X may be a Dask array or data frame. Then only its features are
+        validated, and X, y and ``sample_weight`` are returned unchanged.
+    **options
+        Options of scikit-learn's ``validate_data``.
+
+    Returns
+    -------
+    Samples
+    """
+    if is_dask(X):
+        if not dask:
+            check_not_dask(estimator, X, "Fit it to a sample of the rows")
+        if groups is not None:
+            check_not_dask(estimator, X, "Use groups=None")
+        validate_data(estimator, empty_block(X), ensure_min_samples=0, reset=reset)
+        return Samples(X, y, sample_weight)
+    if double:
+        options["dtype"] = _float_dtypes(X)[0]
+    X = validate_data(estimator, X, reset=reset, **options)
+    if double and not np.isfinite(2 * X.shape[0] * (largest := largest_size(X))):
+        raise_too_large(largest)
+    if numeric:
+        y = checked_targets(y, X, y_numeric=True)
+        y = real_array(y, "y").astype(np.float64)
+    else:
+        y = checked_labels(y, X)
+    return _of_positive_weight(X, y, sample_weight, groups)
+
+
+def samples_of_block(X, y, sample_weight=None, *, whole=True):
+    """Validated :class:`Samples` of a function that has no estimator.
+
+    Use ``whole=False`` for a block of samples, which may contain few labels, and
+    weights that are all zero.
+    """
+    X = check_samples(X)
+    return _of_positive_weight(
+        X, checked_labels(y, X, whole), sample_weight, some=whole
+    )
+
+
+def _of_positive_weight(X, y, sample_weight, groups=None, some=True):
+    """The samples of positive weight; with ``some=True``, there must be at least one.
+
+    A weight of zero removes a sample.
+    """
+    if groups is not None:
+        groups = checked_groups(groups, y, sample_weight)
+    if sample_weight is None:
+        return Samples(X, y, groups=groups)
+    if not some and not np.any(on_cpu(sample_weight)):
+        return Samples(take(X, slice(0)), y[:0])
+    weights = check_sample_weight(sample_weight, y)
+    rows = np.flatnonzero(weights > 0)
+    return Samples(take(X, rows), y[rows], weights[rows], groups, rows)
+
+
+def validate_data(estimator, X, /, *, any_library=False, **options):
+    """scikit-learn's ``validate_data``, with errors that name X.
+
+    X is converted to floating-point numbers, unless there is an option ``dtype``. The
+    estimator must support its array library, unless ``any_library``.
+
+    Accepted sparse samples become a ``csr_array`` in canonical form: the column indices
+    of a row are sorted and distinct. Functions of SciPy that require this form would
+    otherwise modify X, and fail for read-only X, and sums of squares of the stored
+    entries would be wrong.
+    """
+    check_not_masked(X, "X")
+    if not any_library and is_dispatched(X):
+        check_library(X, estimator)
+    with naming("X"):
+        if issparse(X) and options.get("accept_sparse"):
+            X = csr_array(X)  # shares the memory of a CSR array
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+        if "dtype" not in options:
+            options["dtype"] = _float_dtypes(X)
+        X = validation.validate_data(estimator, X, **options)
+    return csr_array(X) if issparse(X) else X  # of a sparse data frame
+
+
+def _float_dtypes(X):
+    """The dtypes that validation accepts, for the ``dtype`` of scikit-learn's checks.
+
+    They are float64, if the device of X supports it, and float32. Validation converts
+    all other dtypes to the first of them.
+
+    Raises
+    ------
+    ValueError
+        If X is an array of a library other than NumPy and is complex, sparse or without
+        values. scikit-learn checks NumPy arrays only, and would discard the imaginary
+        parts of arrays of other libraries.
+    """
+    if not is_dispatched(X):
+        return [np.float64, np.float32]
+    check_holds_numbers(X)
+    if is_complex(X):
+        raise ValueError("Complex data not supported: X must hold real numbers.")
+    xp = namespace(X)
+    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
+
+
+def check_samples(X, *, double=False):
+    """Validated samples of a function, in the array library of the user.
+
+    With ``double``, they are converted to double precision.
+    """
+    dtypes = _float_dtypes(X)
+    check_not_masked(X, "X")
+    with naming("X"):
+        dtype = dtypes[0] if double else dtypes
+        return validation.check_array(X, input_name="X", dtype=dtype)
+
+
 def check_array(array, *, input_name, **options):
-    """scikit-learn's ``check_array``, with errors that name the argument."""
+    """scikit-learn's ``check_array``, with errors that name the argument.
+
+    The result is a NumPy array. Use it for parameters and other small arrays, which may
+    be on any device.
+    """
     check_not_masked(array, input_name)
     with naming(input_name):
-        return _check_array(array, input_name=input_name, **options)
+        array = on_cpu(array)
+        return validation.check_array(array, input_name=input_name, **options)
+
+
+def check_not_masked(array, name):
+    """Raise ValueError for masked values, which scikit-learn would use."""
+    if np.ma.is_masked(array):
+        raise ValueError(
+            f"{name} contains masked values. Remove or impute such values first."
+        )
 
 
 def checked_labels(y, X, whole=True):
@@ -84,26 +258,14 @@ def checked_labels(y, X, whole=True):
     return y
 
 
-def labelled_samples(estimator, X, y, *, reset=True, **options):
-    """Validated samples and labels; of Dask data, only the features are validated."""
-    if is_dask(X):
-        validate_data(estimator, empty_block(X), ensure_min_samples=0, reset=reset)
-        return X, y
-    X = validate_data(estimator, X, dtype=float_dtypes(X), reset=reset, **options)
-    return X, checked_labels(y, X)
+def encoded_labels(y, name):
+    """The sorted classes, at least two, and class indices of valid labels.
 
-
-def encoded_samples(estimator, X, y):
-    """Validated X in double precision, and class indices. Sets ``classes_``."""
-    check_not_dask(estimator, X, "Fit it to a sample of the rows")
-    check_library(X, estimator)
-    X = validate_data(estimator, X, dtype=float_dtypes(X)[0])
-    largest = largest_size(X)
-    if not np.isfinite(2 * X.shape[0] * largest):
-        raise_too_large(largest)
-    estimator.classes_, codes = np.unique(checked_labels(y, X), return_inverse=True)
-    check_two_classes(estimator.classes_, type(estimator).__name__)
-    return X, codes
+    ``name`` is the estimator.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    check_two_classes(classes, name)
+    return classes, codes
 
 
 def checked_targets(y, X, **options):
@@ -112,9 +274,9 @@ def checked_targets(y, X, **options):
         raise ValueError("fit requires y to be passed, but the target y is None.")
     check_not_masked(y, "y")
     with naming("y"):
-        y = _check_y(y, **options)
+        y = _sklearn.check_y(y, **options)
     with naming("X"):
-        n_samples = _num_samples(X)
+        n_samples = num_samples(X)
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
     return y
@@ -388,68 +550,6 @@ def _unexplained(matrices, factors):
     return 1 / xp.max(xp.sum(xp.abs(inverses) ** 2, axis=-2), axis=-1)
 
 
-def require_memory(n_bytes, contents, remedy):
-    """Raise MemoryError if ``n_bytes`` exceeds the available memory."""
-    if n_bytes > memory():
-        raise MemoryError(
-            f"{contents} need {n_bytes / 1e9:.3g} GB, but there are "
-            f"{memory() / 1e9:.3g} GB of free memory. {remedy}"
-        )
-
-
-def memory():
-    """Upper bound of the bytes of memory available to this process; may be infinite."""
-    # Reading the files takes as long as merging statistics, so the result is cached for
-    # one second.
-    return _memory(int(time.monotonic()))
-
-
-# Files with the memory limit of a container: control groups of versions 2 and 1.
-_LIMITS_OF_CONTAINERS = (
-    "/sys/fs/cgroup/memory.max",
-    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-)
-
-
-@functools.lru_cache(maxsize=1)
-def _memory(second):
-    """The result of :func:`memory`; a new ``second`` ignores the cache."""
-    sizes = [np.inf]
-    with suppress(AttributeError, OSError, ValueError):
-        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    for path in _LIMITS_OF_CONTAINERS:
-        with suppress(OSError, ValueError):  # the file may contain "max"
-            sizes.append(int(Path(path).read_text()))
-    with suppress(OSError, IndexError):  # Linux: includes memory of caches
-        text = Path("/proc/meminfo").read_text()
-        sizes.append(1024 * int(text.split("MemAvailable:")[1].split()[0]))
-    return min(sizes)
-
-
-def checked_samples(X, y, sample_weight, some=True):
-    """Validated samples, labels and weights.
-
-    With ``some=True``, at least one weight must be positive.
-    """
-    X = check_array(X, input_name="X", dtype=float_dtypes(X))
-    y = checked_labels(y, X, whole=some)
-    if sample_weight is not None:
-        X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
-    return X, y, sample_weight
-
-
-def weighted_samples(X, y, sample_weight, *, some=True):
-    """The samples, labels and weights of the samples with positive weight.
-
-    With ``some=True``, at least one weight must be positive.
-    """
-    if not some and not np.any(on_cpu(sample_weight)):
-        return take(X, slice(0)), y[:0], None
-    sample_weight = check_sample_weight(sample_weight, y)
-    positive = sample_weight > 0
-    return take(X, positive), y[positive], sample_weight[positive]
-
-
 def weighted_classes(y, sample_weight):
     """The sorted classes of the samples of positive weight.
 
@@ -609,7 +709,7 @@ def check_priors(priors, weights):
         return np.full(n_classes, 1 / n_classes)
     check_not_dict(priors, "priors")
     given = check_array(
-        on_cpu(priors),
+        priors,
         dtype=np.float64,
         ensure_2d=False,
         ensure_all_finite=False,  # NaN and infinity fail the checks below
@@ -689,9 +789,8 @@ def check_spd_samples(
     name : str, default=None
         Name of the estimator in messages; None for the name of its class.
     hermitian : bool, default=False
-        Whether X may be complex. If True, ``is_complex_`` is set as well, and real
-        matrices are converted to complex matrices for an estimator that was fitted to
-        complex matrices.
+        Whether X may be complex. If ``reset=False``, real matrices are then converted
+        to complex matrices for an estimator whose attribute ``is_complex_`` is true.
 
     Returns
     -------
@@ -716,9 +815,8 @@ def check_spd_samples(
             f"The matrices X, of shape {shape_of(X)}, and their factors",
             "Use fewer samples, or smaller matrices, for example of fewer channels.",
         )
-    if hermitian and reset:
-        estimator.is_complex_ = is_hermitian
-    elif is_hermitian and not estimator.is_complex_:
+    fitted_to_complex = hermitian and not reset and estimator.is_complex_
+    if is_hermitian and not reset and not fitted_to_complex:
         raise ValueError(
             f"X is complex, but {name} was fitted on real matrices. Fit it on complex "
             "matrices, or pass X.real."
@@ -728,7 +826,6 @@ def check_spd_samples(
         estimator,
         given.real if is_hermitian else X,  # scikit-learn rejects complex numbers
         estimator=name,
-        dtype=float_dtypes(X),
         ensure_2d=False,
         allow_nd=True,
         ensure_all_finite=False,  # check_symmetric names the matrix
@@ -741,7 +838,7 @@ def check_spd_samples(
     check_symmetric(X, "X")
     X = X / 2 + adjoint(X) / 2  # (X + adjoint(X)) / 2 could overflow
     cholesky(in_double(X), "X", epsilon)
-    if hermitian and estimator.is_complex_ and not is_hermitian:
+    if fitted_to_complex and not is_hermitian:
         X = X + 0j
     # scikit-learn counts the features of two-dimensional arrays only.
     if reset:
@@ -805,8 +902,11 @@ def check_not_dict(values, name):
 
 def has_labels(values):
     """Whether the labels of a data frame or series are not the positions 0, 1, ..."""
-    of_axes = (labels_of(values, axis) for axis in (0, -1))
-    return any(len(found) and [*found] != [*range(len(found))] for found in of_axes)
+    for axis in (0, -1):
+        found = labels_of(values, axis)
+        if len(found) and [*found] != [*range(len(found))]:
+            return True
+    return False
 
 
 def labels_of(values, axis):
@@ -851,7 +951,9 @@ def check_labels(values, axis, expected, name, of):
     as the numbers of rows. ``of`` is what has the expected order, such as "classes".
     """
     found = labels_of(values, axis)
-    pairs = zip(found, () if expected is None else expected, strict=False)
+    if not len(found) or expected is None:
+        return
+    pairs = zip(found, expected, strict=False)
     wrong = [(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]]
     if wrong and {*found} <= {*expected}:
         number, label, other = wrong[0]
@@ -881,7 +983,7 @@ def check_sample_weight(sample_weight, X):
     """
     check_not_masked(sample_weight, "sample_weight")
     with naming("sample_weight"):
-        weights = _check_sample_weight(
+        weights = _sklearn.check_sample_weight(
             on_cpu(sample_weight), X, dtype=np.float64, ensure_non_negative=True
         )
     largest = float(abs(weights).max()) if len(weights) else 1.0
@@ -906,91 +1008,15 @@ def raise_too_large(largest, samples="X"):
     )
 
 
-_OURS = ("skgeom", "sklearn")
-# Largest share of a single sample, or of few features, in the variance without a
-# warning: one feature of wine has 99.8 % (benchmarks/bench_constants.py).
-LARGEST_SHARE = 0.99
+def named_like_fit(X, estimator):
+    """Samples as a data frame with the ``feature_names_in_`` of an estimator.
 
-
-def warn_user(message, category):
-    """Warn with the location of the first frame outside skgeom and scikit-learn."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
-
-
-def warn_if_unscaled(variances, consequence, estimator):
-    """Warn, with a consequence, if few features have nearly the whole variance.
-
-    Few features are one feature, or at most a tenth of the features that vary by more
-    than rounding errors.
+    X is returned unchanged without these names, or without pandas.
     """
-    rounding = np.finfo(float).eps * variances.max()
-    n_few = max(np.count_nonzero(variances > rounding) // 10, 1)
-    largest = np.argsort(-variances, kind="stable")[:n_few]
-    with np.errstate(invalid="ignore"):  # infinite variances, or zeros only
-        shares = np.cumsum(variances[largest]) / variances.sum()
-    if np.count_nonzero(variances) > 1 and shares[-1] > LARGEST_SHARE:
-        n_leading = int(np.argmax(shares > LARGEST_SHARE)) + 1
-        names = getattr(estimator, "feature_names_in_", range(len(variances)))
-        listed = ", ".join(repr(names[k]) for k in largest[: min(n_leading, 5)])
-        if n_leading > 5:
-            listed += ", ..."
-        if isinstance(names, range):
-            listed += " (counted from 0)"
-        warn_user(
-            f"{100 * shares[n_leading - 1]:.1f} % of the variance of all features is "
-            f"in {n_leading} of {len(variances)} features: {listed}. {consequence} If "
-            "the features have different units, divide them by their standard "
-            "deviations, as StandardScaler does.",
-            UserWarning,
-        )
-
-
-# A file that scikit-geometry contains, and no version of this package.
-_ITS_FILE = "draw.py"
-
-
-def warn_of_scikit_geometry(folder):
-    """Warn if scikit-geometry is installed into this package's folder as well."""
-    if Path(folder, _ITS_FILE).exists():
-        warn_user(
-            "The package scikit-geometry is installed in the same folder, "
-            f"{folder}: it is imported as skgeom, too, and the package that was "
-            "installed last has replaced files of the other. Uninstall both, and "
-            "install them in separate environments.",
-            RuntimeWarning,
-        )
-
-
-def warn_if_outlier(X, sample_weight=None):
-    """Warn if one of at least 20 samples causes nearly the whole variance."""
-    weights = 1.0 if sample_weight is None else np.asarray(on_cpu(sample_weight))
-    weights = np.broadcast_to(weights, X.shape[0]).astype(np.float64)
-    # Among fewer samples, the only sample of a class is often far from the others.
-    if np.count_nonzero(weights) < 20:
-        return
-    weights /= weights.sum()
-    xp, of_library = namespace(X), like(weights, X, dtype=X.dtype)
-    with np.errstate(all="ignore"):
-        mean = of_library @ X
-        if issparse(X):
-            squares = row_norms(X, squared=True) - 2 * (X @ mean) + mean @ mean
-        else:
-            batches = gen_batches(X.shape[0], ROWS_PER_BLOCK)
-            squares = [xp.sum((X[b, :] - mean) ** 2, axis=1) for b in batches]
-            squares = np.concatenate([to_numpy(of_batch) for of_batch in squares])
-        parts = weights * squares.clip(0)
-        # The relative decreases of the variance without a sample.
-        shares = parts / (1 - weights) / parts.sum()
-    number = shares.argmax()
-    if shares[number] > LARGEST_SHARE:
-        warn_user(
-            f"Sample {number} (counted from 0) is so far from the other samples that "
-            "the variance of the features would decrease by "
-            f"{100 * min(shares[number], 1):.2f} % without it. It determines scales "
-            "and covariances. Remove the sample if it is an error, or transform the "
-            "features, for example with QuantileTransformer.",
-            UserWarning,
-        )
+    if not hasattr(estimator, "feature_names_in_"):
+        return X
+    try:
+        import pandas as pd
+    except ImportError:
+        return X
+    return pd.DataFrame(X, columns=estimator.feature_names_in_)

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from comparisons import needs
+from comparisons import needs, trials_of
 from numpy.testing import assert_allclose
 from pyriemann.classification import MDM
 from pyriemann.estimation import Covariances
@@ -17,7 +17,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import cohen_kappa_score
 
 from skgeom.baselines import ClusterClassifier, mdrm, tslda
-from skgeom.datasets import fetch_bci_iv_2a
 from skgeom.geometry import distance_affine_invariant, logm, whiten
 
 NAMES = ["left", "none", "right"]
@@ -155,8 +154,7 @@ def test_kappas_of_motor_imagery():
 
     def kappas(model):
         for subject in range(1, 5):
-            trials = fetch_bci_iv_2a(subject)
-            X, y, test = trials.data, trials.target, trials.test
+            X, y, test = trials_of(subject)
             model.fit(X[~test], y[~test])
             yield cohen_kappa_score(y[test], model.predict(X[test]))
 

@@ -1,6 +1,5 @@
 """Fetchers: real data, damaged files and missing files."""
 
-import hashlib
 import inspect
 import os
 from pathlib import Path
@@ -8,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from comparisons import needs
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy.io import savemat
+from numpy.testing import assert_array_equal
 
 from skgeom import datasets
 from skgeom.datasets import _fetch_images, _files
@@ -95,44 +93,12 @@ def test_mnist_in_the_format_of_keras(empty, monkeypatch):
     assert_array_equal(digits.target, y)
 
 
-@pytest.fixture
-def svhn(empty, monkeypatch):
-    """Small files in the format of SVHN, and their contents."""
-    monkeypatch.setenv("SKGEOM_DATA", str(empty))
-    rng, contents, digests = np.random.default_rng(0), {}, {}
-    for subset, n in [("train", 12), ("test", 13)]:
-        X = rng.integers(0, 256, (32, 32, 3, n), dtype=np.uint8)
-        y = np.arange(n)[:, None] % 10 + 1
-        path = empty / f"{subset}_32x32.mat"
-        savemat(path, {"X": X, "y": y})
-        contents[subset] = X, y.ravel() % 10
-        digests[subset] = hashlib.sha256(path.read_bytes()).hexdigest()
-    monkeypatch.setattr(_fetch_images, "_SVHN_FILES", digests)
-    return contents
-
-
-def test_svhn(svhn):
-    digits = datasets.fetch_svhn()
-    (X, y), (X_test, y_test) = svhn["train"], svhn["test"]
-    assert digits.n_train == 12
-    assert_array_equal(digits.target, [*y, *y_test])
-    assert digits.images.shape == (25, 32, 32) and digits.images.dtype == np.float32
-    assert_allclose(digits.images[3], X[..., 3].mean(axis=2), rtol=1e-6)
-    assert_array_equal(digits.data, digits.images.reshape(25, 1024))
-    images, _ = datasets.fetch_svhn(subset="test", return_X_y=True)
-    assert_allclose(images[0], X_test[..., 0].mean(axis=2).ravel(), rtol=1e-6)
-
-
 # Missing and damaged files: the name in SKGEOM_DATA, and the source.
 
 FILES = {
     "fetch_mnist": ("mnist.npz", "https://storage.googleapis.com/"),
-    "fetch_svhn": ("train_32x32.mat", "http://ufldl.stanford.edu/housenumbers/"),
     "fetch_heart": ("heart_cleveland.csv", "https://archive.ics.uci.edu/"),
     "fetch_pima": ("pima_diabetes.csv", "https://www.openml.org/"),
-    "fetch_eth80": ("eth80_covariances.npz", "https://github.com/Kai-Xuan/ETH-80"),
-    "fetch_bci_iv_2a": ("bci_iv_2a_s1_to_s4.npz", "https://www.bbci.de/"),
-    "fetch_ssvep": ("eeg_ssvep.npz", "https://github.com/sylvchev/"),
 }
 
 
@@ -155,43 +121,3 @@ def test_damaged_file(empty, monkeypatch, name):
         (empty / file).write_text(content, encoding="latin-1")
         with pytest.raises(OSError, match=rf"(?s){file} .*Replace or remove it"):
             getattr(datasets, name)()
-
-
-@needs("eth80_covariances.npz")
-def test_eth80():
-    assert datasets.fetch_eth80(return_X_y=True)[0].shape == (3280, 5, 5)
-    objects = datasets.fetch_eth80("color")
-    assert objects.data.shape == (3280, 9, 9) and objects.data.dtype == np.float64
-    assert_array_equal(np.bincount(objects.target), [410] * 8)
-    assert_array_equal(np.bincount(objects.group), [41] * 80)
-    assert_array_equal(objects.group, 10 * objects.target + objects.object)
-    assert np.linalg.eigvalsh(objects.data).min() > 0
-    assert objects.target_names[7] == "tomato"
-
-
-@needs("eeg_ssvep.npz")
-def test_ssvep():
-    trials = datasets.fetch_ssvep()
-    assert trials.data.shape == (864, 8, 1536) and trials.data.dtype == np.float32
-    assert_array_equal(np.bincount(trials.target), [216] * 4)
-    assert_array_equal(np.unique(trials.subject), np.arange(1, 13))
-    assert trials.channels[0] == "Oz" and len(trials.channels) == 8
-    # The spectrum of a frequency has its peak there.
-    times = trials.tmin + np.arange(1536) / trials.sfreq
-    window = (times >= 1) & (times < 5)
-    spectrum = np.abs(np.fft.rfft(trials.data[..., window])) ** 2
-    hertz = np.fft.rfftfreq(window.sum(), 1 / trials.sfreq)
-    for label, frequency in enumerate([13, 17, 21], 1):
-        near = (hertz > frequency - 2) & (hertz < frequency + 2)
-        power = np.median(spectrum[trials.target == label], axis=0).mean(axis=0)
-        assert hertz[near][power[near].argmax()] == frequency
-
-
-@needs("bci_iv_2a_s1_to_s4.npz")
-@pytest.mark.parametrize("subject", [1, 4])
-def test_bci(subject):
-    trials = datasets.fetch_bci_iv_2a(subject)
-    assert trials.data.shape == (576, 22, 22)
-    assert_array_equal(np.bincount(trials.target), [144] * 4)
-    assert_array_equal(np.bincount(trials.target[trials.test]), [72] * 4)
-    assert np.linalg.eigvalsh(trials.data).min() > 0

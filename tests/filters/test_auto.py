@@ -103,6 +103,12 @@ def test_one_small_class(seed):
         SQFA(2, covariance_estimator=None, random_state=0).fit(*parts[:2])
 
 
+def test_a_small_class_does_not_hide_the_errors_of_the_others():
+    """They are worse with a large sigma^2, for which the accuracy is 65 %."""
+    parts = next(small_class(16).parts())
+    assert accuracy(SQFA(2, random_state=0), *parts) > 0.8
+
+
 def test_a_small_class_with_the_covariance_of_the_others():
     """Filters with which its variance is close to zero have an accuracy of 80 %."""
     parts = small_class(14, equal=True).parts()

@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.utils import _array_api
 
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
-from skgeom.utils.array_api import ARRAY_API, to_numpy
+from skgeom.utils._sklearn import ARRAY_API
+from skgeom.utils.array_api import to_numpy
 
 # Those that learn what does not depend on a rotation of the filters.
 FILTERS = [

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom._filters._optimization import growing_rows, maximize_coarse_to_fine
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.objectives._pairwise import MeanPairwiseDistance, Objective
+from skgeom.objectives._objective import Objective
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.optim._manifolds import CONSTRAINTS
 
 N, K, M = 6, 4, 2
@@ -20,7 +21,7 @@ def few(monkeypatch):
     def set_sizes(last):
         sizes = {"FEW_PAIRS": 100, "_LEAST": 40, "_FIRST": 2, "_GROWTH": 3}
         for name, value in {**sizes, "_LAST": last}.items():
-            monkeypatch.setattr(f"skgeom.objectives._pairwise.{name}", value)
+            monkeypatch.setattr(f"skgeom.objectives._pairs.{name}", value)
 
     return set_sizes
 

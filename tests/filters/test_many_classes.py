@@ -18,7 +18,7 @@ def euclidean(means_a, covariances_a, means_b, covariances_b):
 def few(request, monkeypatch):
     sizes = {"FEW_PAIRS": 100, "_LEAST": 60, "_FIRST": 3, "_LAST": request.param}
     for name, value in sizes.items():
-        monkeypatch.setattr(f"skgeom.objectives._pairwise.{name}", value)
+        monkeypatch.setattr(f"skgeom.objectives._pairs.{name}", value)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_objective_is_near_that_of_all_pairs(model, statistics, few, monkeypatch
     assert model.objective_ == pytest.approx(objective_of(model, weights), rel=1e-6)
     components, value = model.components_, model.objective_
     assert_array_equal(model.fit_statistics(statistics).components_, components)
-    monkeypatch.setattr("skgeom.objectives._pairwise.FEW_PAIRS", 1000)
+    monkeypatch.setattr("skgeom.objectives._pairs.FEW_PAIRS", 1000)
     assert value > 0.97 * model.fit_statistics(statistics).objective_
 
 

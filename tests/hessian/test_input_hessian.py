@@ -212,12 +212,14 @@ def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
     X = X + 100 * (kernel == "rbf")  # far from the origin
     gamma = {"rbf": 0.05, "poly": "auto"}[kernel]
     model = KDA(kernel=kernel, degree=2, gamma=gamma, class_weight={0: 5}).fit(X, y)
-    log_priors = model.prior_weight_ * torch.log(torch.tensor(model.priors_))
+    calibration, priors = model.calibration_, torch.tensor(model.priors_)
+    log_priors = calibration.prior_weight * torch.log(priors)
+    means = torch.tensor(model.means_ * calibration.mean_factors[:, None])
 
     class Module(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            for name in ("X_fit_", "dual_coef_", "offset_", "decision_means_"):
+            for name in ("X_fit_", "dual_coef_", "offset_"):
                 self.register_buffer(name, torch.tensor(getattr(model, name)))
 
         def forward(self, samples):
@@ -226,10 +228,10 @@ def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
             if kernel == "poly":
                 K = (1 + model.gamma_ * samples @ self.X_fit_.mT) ** 2
             Z = K @ self.dual_coef_ - self.offset_
-            distances = ((Z[:, None] - self.decision_means_) ** 2).sum(dim=2)
-            proba = torch.softmax((log_priors - distances / 2) / model.temperature_, 1)
-            noise = model.label_noise_
-            return torch.log((1 - noise) * proba + noise * torch.tensor(model.priors_))
+            distances = ((Z[:, None] - means) ** 2).sum(dim=2)
+            joint = (log_priors - distances / 2) / calibration.temperature
+            noise = calibration.label_noise
+            return torch.log((1 - noise) * torch.softmax(joint, 1) + noise * priors)
 
     H = input_hessian(model, X, y, curvature=curvature)
     expected = input_hessian(Module(), X, y, curvature=curvature)

@@ -118,7 +118,7 @@ def test_iteration(regularization, criterion, monkeypatch):
         regularization=regularization,
         criterion=criterion,
     ).fit(X, y)
-    kda.temperature = 1
+    kda.calibration = None
     expected = kda.eigenvalues_, kda.transform(X)
     with monkeypatch.context() as patch:
         patch.setattr(_system, "solve_dual", None)
@@ -153,7 +153,7 @@ def test_linear_kernel_is_lda(data, criterion, penalty, regularization, solver):
         penalty=penalty,
         criterion=criterion,
         solver=solver,
-        temperature=1,
+        calibration=None,
     )
     Z, expected = kda.fit(X, y).transform(X), lda.transform(X)
     Z = Z - Z.mean(axis=0)
@@ -182,7 +182,7 @@ def test_linear_kernel_is_lda(data, criterion, penalty, regularization, solver):
 def test_precomputed_kernel(digits, kernel, parameters, solver):
     X, y = digits
     X_train, X_test, y = X[:200], X[200:], y[:200]
-    settings = {"solver": solver, "n_landmarks": 200, "temperature": 1}
+    settings = {"solver": solver, "n_landmarks": 200, "calibration": None}
     settings["regularization"] = 1e-3  # with all samples as landmarks
     named = KernelDiscriminantAnalysis(kernel=kernel, **parameters, **settings)
     expected = named.fit(X_train, y).transform(X_test)

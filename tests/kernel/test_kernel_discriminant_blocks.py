@@ -37,7 +37,7 @@ ROWS = (700, 0, 1, 396, 700)
         {},
         {"gamma": 0.1},
         {"penalty": "identity", "criterion": "total"},
-        {"kernel": "chi2", "gamma": None, "temperature": 1.0},
+        {"kernel": "chi2", "gamma": None, "calibration": None},
         {"kernel": minimum, "n_landmarks": 20, "regularization": 1e-3},
         {
             "class_weight": "balanced",
@@ -118,7 +118,7 @@ def test_few_samples_are_solved_exactly_in_memory(digits):
 
 def test_errors_name_the_block_and_change_nothing(digits):
     X, y = digits[0].copy(), digits[1]
-    model = KDA(temperature=1.0, regularization=1e-4).fit(X, y)
+    model = KDA(calibration=None, regularization=1e-4).fit(X, y)
     before = vars(model).copy()
     X[700, 3] = np.nan
     with pytest.raises(ValueError, match=r"^Block 2: .*NaN"):

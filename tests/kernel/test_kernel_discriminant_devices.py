@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import _array_api
 
+from skgeom import Calibration
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom.utils.array_api import to_numpy
 
@@ -27,7 +28,7 @@ RARE_MODELS = [
     KDA(kernel="laplacian", gamma=0.01),
     KDA(kernel="sigmoid", gamma=1e-3, penalty="identity"),
     KDA(kernel="cosine", priors="uniform"),
-    KDA(kernel="poly", degree=2, temperature=2.0),
+    KDA(kernel="poly", degree=2, calibration=Calibration(temperature=2.0)),
     KDA(**LANDMARKS),
 ]
 MODELS += [pytest.param(model, marks=pytest.mark.exhaustive) for model in RARE_MODELS]

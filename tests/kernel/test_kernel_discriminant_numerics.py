@@ -36,7 +36,7 @@ def test_directions_that_symmetry_hides(mirrored, regularization, criterion):
         regularization=regularization,
         penalty="identity",
         criterion=criterion,
-        temperature=1,
+        calibration=None,
     )
     # With K = X X^T, alpha = X x, and V = X^T X / n, S_t is V^3 up to powers of n.
     V = X.T @ X / len(X)

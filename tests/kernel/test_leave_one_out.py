@@ -1,5 +1,6 @@
 """Closed-form leave-one-out: selected parameters, calibration, weights and groups."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,17 +15,22 @@ from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
+from skgeom import Calibration
 from skgeom import KernelDiscriminantAnalysis as KDA
-from skgeom._kernel import discriminant
-from skgeom._kernel._held_out_errors import calibrate, held_out_components
+from skgeom._kernel import _calibration, discriminant
+from skgeom._kernel._calibration import calibrate
+from skgeom._kernel._held_out_errors import held_out_components
+from skgeom._kernel._kernels import Kernel
 from skgeom._kernel._system import KernelSystem
 
 pytestmark = pytest.mark.filterwarnings("ignore:The selected")
 
 
 def assert_same_model(first, second, X, atol=1e-6):
-    for name in ("gamma_", "regularization_", "temperature_"):
+    for name in ("gamma_", "regularization_"):
         assert getattr(first, name) == pytest.approx(getattr(second, name), rel=1e-5)
+    temperatures = [model.calibration_.temperature for model in (first, second)]
+    assert temperatures[0] == pytest.approx(temperatures[1], rel=1e-5)
     size = np.abs(first.transform(X)).max()
     assert_allclose(first.transform(X), second.transform(X), rtol=0, atol=atol * size)
     assert_allclose(first.predict_proba(X), second.predict_proba(X), rtol=0, atol=atol)
@@ -43,11 +49,10 @@ def test_errors_are_those_of_fits_without_each_group(wine, penalty):
     order, weights = rng.permutation(n), rng.uniform(0.5, 2, n)
     X, y, weights = X[order], y[order], weights / weights.sum()
     data = SimpleNamespace(
-        codes=y, weights=weights, class_weights=np.bincount(y, weights)
+        X=X, codes=y, weights=weights, class_weights=np.bincount(y, weights)
     )
-    K = rbf_kernel(X, gamma=0.1)
-    settings = {"identity": penalty == "identity"}
-    system = KernelSystem(K.copy(), data, **settings)
+    K, kernel = rbf_kernel(X, gamma=0.1), Kernel("rbf", {"gamma": 0.1})
+    system = KernelSystem(kernel, data, identity=penalty == "identity")
     (predicted,) = system.held_out_indicators([value], groups)
     # Kernel ridge regression with an intercept, which has no penalty.
     centering = np.eye(n) - weights
@@ -82,11 +87,12 @@ def test_components_are_those_of_fits_without_each_sample(
     X, y = wine[0][::3], wine[1][::3]
     n, calls = len(y), []
 
-    def spy(*arguments):
-        calls.append((arguments[0], held_out_components(*arguments)))
-        return calls[0][1]
+    def spy(found, *arguments):
+        held_out = held_out_components(found, *arguments)
+        calls.append((found.last.components, held_out.copy()))
+        return held_out
 
-    monkeypatch.setattr(discriminant, "held_out_components", spy)
+    monkeypatch.setattr(_calibration, "held_out_components", spy)
     kda = KDA(gamma=0.1, regularization=1e-2, solver=solver)
     kda.set_params(penalty=penalty, criterion=criterion).fit(X, y)
     ((in_training, found),) = calls
@@ -250,8 +256,8 @@ def test_bad_groups(wine):
         KDA().fit(X[first], y[first])
     # A class that is one group cannot be held out.
     kda = KDA(regularization=1e-2, gamma=0.05).fit(X, y, groups=y)
-    assert kda.temperature_ == 1
-    assert_array_equal(kda.decision_means_, kda.means_)
+    assert kda.calibration_.temperature == 1
+    assert kda.calibration_ == Calibration()
 
 
 def test_the_selection_is_stored(wine):
@@ -264,15 +270,14 @@ def test_the_selection_is_stored(wine):
     assert_allclose(np.diff(np.log(np.unique(gammas))), np.log(4))
     expected = {"gamma": kda.gamma_, "regularization": kda.regularization_}
     assert selection.selected == expected
-    assert selection.temperature == kda.temperature_
+    assert selection.temperature == kda.calibration_.temperature
     assert (selection.scores < 0).all() and len(selection.scores) == 8 * 17
-    # One regularization for each gamma is compared.
-    errors = selection.standard_errors.reshape(8, 17)
-    assert (np.isfinite(errors).sum(axis=1) == 1).all()
-    compared = np.flatnonzero(np.isfinite(selection.standard_errors))
-    lost = selection.scores[compared].max() - selection.scores[selection.index]
+    # Scores and errors of all candidates are finite, as for the other estimators.
+    assert np.isfinite(selection.standard_errors).all()
+    assert selection.standard_errors[selection.scores.argmax()] == 0
+    lost = selection.scores.max() - selection.scores[selection.index]
     allowed = max(selection.standard_errors[selection.index], 1 / len(y))
-    assert selection.index in compared and lost <= allowed + 1e-6
+    assert lost <= allowed + 1e-6
     fixed = KDA(gamma=0.1).fit(X, y).selection_
     assert fixed.candidates["gamma"].tolist() == [0.1] * 17
     assert list(KDA(kernel="linear").fit(X, y).selection_.candidates) == [
@@ -304,15 +309,14 @@ def test_calibration(noise, scale):
     weights, priors = rng.uniform(1, 2, 180), np.array([0.2, 0.3, 0.5])
     shares = weights / np.bincount(codes, weights)[codes]
     samples = codes, np.arange(180), weights
-    found, weight, temperature = calibrate(
-        trained, left_out, samples, shares, means, priors
-    )
+    found = calibrate(trained, left_out, samples, shares, means, priors)
+    weight, temperature = found.prior_weight, found.temperature
     members = np.eye(3)[codes] * shares[:, None]
     h = (members**2).sum(axis=0)  # 1 / effective number of samples
     products, held_out = (((members.T @ z) * means).sum(1) for z in (trained, left_out))
     c = priors @ (products - held_out) / (priors @ (h * held_out))
     m = means / (1 + c * h)[:, None]
-    assert_allclose(found, m)
+    assert_allclose(means * found.mean_factors[:, None], m)
     within = sum(
         p * np.cov(left_out[codes == k].T, aweights=weights[codes == k], ddof=0)
         for k, p in enumerate(priors)
@@ -348,7 +352,7 @@ def test_a_sample_that_determines_its_own_prediction():
         X = np.c_[rng.normal(size=(200, 4)), np.arange(200) == 0]
         y = X[:, 0] + rng.normal(size=200) > 0
         kda = KDA(kernel="linear", regularization=0).fit(X, y)
-        assert 0.5 < kda.temperature_ < 2
+        assert 0.5 < kda.calibration_.temperature < 2
         assert kda.score(X, y) > 0.65
 
 
@@ -360,14 +364,14 @@ def test_agreement_with_lda_on_many_samples():
     kda = KDA(kernel="linear", n_landmarks=20, random_state=0).fit(X, y)
     lda = LinearDiscriminantAnalysis().fit(X, y)
     assert (kda.predict(X) == lda.predict(X)).mean() > 0.99
-    assert kda.temperature_ == pytest.approx(1, abs=0.3)
+    assert kda.calibration_.temperature == pytest.approx(1, abs=0.3)
 
 
 def test_classes_that_are_separated_perfectly():
     """The temperature is positive: two errors are expected in held-out samples."""
     X, y = make_blobs(60, centers=[[-50, 0], [0, 0], [50, 0]], random_state=0)
     kda = KDA(regularization=1e-3).fit(X, y)
-    noise = kda.label_noise_
+    noise = kda.calibration_.label_noise
     assert noise == 1 / 120
     log_proba = np.log((kda.predict_proba(X) - noise / 3) / (1 - noise))
     # The next smaller temperature of the grid is smaller by the square root of 2.
@@ -384,14 +388,57 @@ def test_probabilities_are_bounded(wine):
     X, y = wine
     kda = KDA(gamma=0.05, regularization=1e-3).fit(X, y)
     noise = 0.5 / len(y)
-    assert kda.label_noise_ == noise
+    assert kda.calibration_.label_noise == noise
     logits = kda.decision_function(X)
     expected = (1 - noise) * softmax(logits, axis=1) + noise * kda.priors_
     assert_allclose(kda.predict_proba(X), expected)
-    fixed = kda.set_params(temperature=2.0).fit(X, y)
-    assert fixed.label_noise_ == 0
-    logits = fixed.decision_function(X)
-    assert_allclose(fixed.predict_proba(X), softmax(logits, axis=1))
+    raw = kda.set_params(calibration=None).fit(X, y)
+    assert raw.calibration_.label_noise == 0
+    logits = raw.decision_function(X)
+    assert_allclose(raw.predict_proba(X), softmax(logits, axis=1))
+
+
+@pytest.mark.parametrize("penalty", ["kernel", "identity"])
+@pytest.mark.parametrize("solver", ["auto", "eigen", "nystroem"])
+def test_fitted_values_reproduce_the_fit(solver, penalty):
+    X, y = load_digits(return_X_y=True)
+    X, y, X_test = X[:1200] / 16, y[:1200], X[1200:] / 16
+    kda = KDA(solver=solver, penalty=penalty, random_state=0, n_landmarks=300)
+    kda.fit(X, y, np.arange(1200) % 3 + 1)
+    values = {
+        "gamma": kda.gamma_,
+        "regularization": kda.regularization_,
+        "solver": kda.solver_,
+        "calibration": kda.calibration_,
+        "priors": kda.priors_,
+    }
+    again = clone(kda).set_params(**values).fit(X, y, np.arange(1200) % 3 + 1)
+    assert_allclose(again.predict_proba(X_test), kda.predict_proba(X_test), atol=1e-7)
+    assert again.selection_ is None and again.calibration_.temperature != 1
+    # The temperature changes nothing but the temperature.
+    one = replace(kda.calibration_, temperature=1.0)
+    values["calibration"] = replace(kda.calibration_, temperature=2.0)
+    cooler, warmer = (
+        clone(again).set_params(**values).fit(X, y, np.arange(1200) % 3 + 1)
+        for values in ({"calibration": one}, values)
+    )
+    logits = cooler.decision_function(X_test), warmer.decision_function(X_test)
+    assert_allclose(
+        softmax(logits[0] / 2, axis=1), softmax(logits[1], axis=1), atol=1e-6
+    )
+
+
+def test_bad_calibration(wine):
+    for name, value in (
+        ("temperature", 0.0),
+        ("prior_weight", np.nan),
+        ("label_noise", 1.0),
+        ("mean_factors", [1.0, -1.0]),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            Calibration(**{name: value})
+    with pytest.raises(ValueError, match="2 mean_factors, but there are 3 classes"):
+        KDA(calibration=Calibration([1.0, 0.9])).fit(*wine)
 
 
 @pytest.mark.filterwarnings("error:The selected regularization")
@@ -410,7 +457,9 @@ def test_few_samples_that_are_separated_are_not_overconfident():
 def test_few_samples(counts):
     X, y = make_blobs(counts, centers=20 * np.eye(len(counts)), random_state=0)
     kda = KDA(regularization=1e-2, gamma="scale").fit(X, y)
-    assert np.isfinite(kda.temperature_) and kda.temperature_ > 0
+    assert (
+        np.isfinite(kda.calibration_.temperature) and kda.calibration_.temperature > 0
+    )
     assert np.isfinite(kda.predict_proba(X)).all()
     if min(counts) > 1:
         assert kda.score(X, y) == 1
@@ -423,7 +472,7 @@ def test_rare_classes():
     test = np.arange(len(y)) % 3 == 0
     rare = [np.flatnonzero(~test & (y == c))[:15] for c in range(5, 10)]
     train = np.concatenate([np.flatnonzero(~test & (y < 5)), *rare])
-    raw, auto = (KDA(temperature=t).fit(X[train], y[train]) for t in (1.0, "auto"))
+    raw, auto = (KDA(calibration=c).fit(X[train], y[train]) for c in (None, "auto"))
     assert raw.score(X[test], y[test]) + 0.02 < auto.score(X[test], y[test])
     # A rare class that is separated is not outvoted by the priors.
     rng = np.random.default_rng(0)
@@ -467,7 +516,7 @@ def test_few_distinct_rows(noise):
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(3000, 4)).astype(float)
     y = (rng.random(3000) < noise) ^ (X.sum(axis=1) > 2)
-    raw, auto = (KDA(temperature=t).fit(X, y) for t in (1.0, "auto"))
+    raw, auto = (KDA(calibration=c).fit(X, y) for c in (None, "auto"))
     assert_array_equal(auto.predict(X), raw.predict(X))
     assert auto.score(X, y) > 0.99 - noise
     if noise:  # otherwise, held-out rows are harder than the rows of X
@@ -490,8 +539,7 @@ def test_class_of_one_sample():
     weights = np.ones(len(rows))
     weights[0] = 1e-6  # does not make copies of the other samples
     kda = KDA().fit(X[rows], y[rows], weights)
-    lengths = np.linalg.norm(kda.decision_means_, axis=1)
-    assert (lengths / np.linalg.norm(kda.means_, axis=1)).argmin() == 8
+    assert kda.calibration_.mean_factors.argmin() == 8
     X, y = np.delete(X, rows, axis=0), np.delete(y, rows)
     assert kda.score(X, y) > 0.84  # LDA with shrinkage: 0.77
     assert log_loss(y, kda.predict_proba(X)) < 0.8
@@ -504,8 +552,8 @@ def test_more_classes_than_held_out_samples(monkeypatch):
     centers = rng.normal(size=(40, 10))
     X, X_test = (centers[y] + 0.7 * rng.normal(size=(160, 10)) for _ in range(2))
     losses = [
-        log_loss(y, KDA(temperature=temperature).fit(X, y).predict_proba(X_test))
-        for temperature in ("auto", 1.0)
+        log_loss(y, KDA(calibration=calibration).fit(X, y).predict_proba(X_test))
+        for calibration in ("auto", None)
     ]
     assert losses[0] < 0.7 * losses[1]
 
@@ -514,7 +562,9 @@ def test_float32_and_precomputed(wine):
     X, y = wine
     kda = KDA(gamma=0.05).fit(X, y)
     single = KDA(gamma=0.05).fit(X.astype(np.float32), y)
-    assert_allclose(single.temperature_, kda.temperature_, rtol=1e-6)
+    assert_allclose(
+        single.calibration_.temperature, kda.calibration_.temperature, rtol=1e-6
+    )
     K = rbf_kernel(X, gamma=0.05)
     given = KDA(kernel="precomputed").fit(K, y)
     assert_allclose(given.predict_proba(K), kda.predict_proba(X), rtol=1e-6)
@@ -535,7 +585,7 @@ def test_weights_of_classes_are_weights_of_their_samples(wine, solver):
     X, y = wine
     factors = {0: 3, 1: 1, 2: 2}
     weights = np.array([factors[label] for label in y.tolist()])
-    kda = KDA(gamma=0.05, regularization=1e-3, temperature=1, solver=solver)
+    kda = KDA(gamma=0.05, regularization=1e-3, calibration=None, solver=solver)
     by_class = clone(kda).set_params(class_weight=factors).fit(X, y)
     by_sample = clone(kda).fit(X, y, sample_weight=weights)
     assert_allclose(by_class.predict_proba(X), by_sample.predict_proba(X), rtol=1e-6)

@@ -7,12 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom.objectives._class_distances import DISTANCES
-from skgeom.objectives._pairwise import (
-    CyclicPairs,
-    MeanPairwiseDistance,
-    growing_subsets,
-    n_weighted_pairs,
-)
+from skgeom.objectives._pairs import CyclicPairs, growing_subsets, n_weighted_pairs
+from skgeom.objectives._pairwise import MeanPairwiseDistance
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 WEIGHTS = {

@@ -9,6 +9,7 @@ import pytest
 from skgeom.plotting import (
     AccuracyRejectionDisplay,
     ClassEllipsesDisplay,
+    DecisionRegionsDisplay,
     DistanceMatrixDisplay,
     FilterDisplay,
 )
@@ -16,6 +17,13 @@ from skgeom.plotting import (
 ON_ONE = [
     AccuracyRejectionDisplay(accuracies=[1.0], rejection_rates=[0.0]),
     ClassEllipsesDisplay([0], np.zeros((1, 2)), np.ones((1, 2, 2))),
+    DecisionRegionsDisplay(
+        grid=(np.arange(2), np.arange(2)),
+        regions=np.zeros((2, 2)),
+        components=np.zeros((1, 2)),
+        predictions=[0],
+        classes=[0, 1],
+    ),
     DistanceMatrixDisplay(1 - np.eye(2)),
 ]
 FILTERS = FilterDisplay(np.ones((2, 2, 2)))

@@ -12,7 +12,8 @@ from sklearn.utils import _array_api
 
 import skgeom.utils.array_api as _arrays
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom.utils.array_api import ARRAY_API, to_numpy
+from skgeom.utils._sklearn import ARRAY_API
+from skgeom.utils.array_api import to_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -8,7 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _array_api, get_tags
 
 from skgeom import GaussianClassifier, KernelDiscriminantAnalysis, RejectionClassifier
-from skgeom.utils.array_api import ARRAY_API, to_numpy
+from skgeom.utils._sklearn import ARRAY_API
+from skgeom.utils.array_api import to_numpy
 
 RULES = [
     {"threshold": 0.7},

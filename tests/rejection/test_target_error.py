@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from skgeom import RejectionClassifier
-from skgeom._rejection import _threshold_of_error
+from skgeom._rejection._rejection_thresholds import threshold_of_error
 
 
 def rising(confidences):
@@ -59,7 +59,7 @@ def test_guarantee(error, levels, n):
     rng = np.random.default_rng(0)
     failures = 0
     for _ in range(300):
-        threshold = _threshold_of_error(*drawn(error, n, rng, levels), 0.1, 0.8)
+        threshold = threshold_of_error(*drawn(error, n, rng, levels), 0.1, 0.8)
         failures += true_error(error, threshold, levels) > 0.1
     assert failures <= binom.isf(1e-6, 300, 0.2)
 
@@ -83,7 +83,7 @@ def test_validity_and_power_do_not_depend_on_calibration(slope):
     for seed in range(draws):
         confidences, correct = two_gaussians(200, np.random.default_rng(seed))
         scaled = expit(slope * logit(confidences))
-        threshold = _threshold_of_error(scaled, correct, 0.05, 0.95)
+        threshold = threshold_of_error(scaled, correct, 0.05, 0.95)
         kept = expit(slope * logit(reference)) >= threshold
         accepted.append(kept.mean())
         failures += kept.any() and (~right[kept]).mean() > 0.05
@@ -96,17 +96,17 @@ def test_errors_of_the_most_confident_samples_do_not_reject_all():
     """The most confident tenth is wrong in 20 % of the cases, the rest in 2 %."""
     for seed in range(20):
         draw = drawn(overconfident, 200, np.random.default_rng(seed))
-        assert _threshold_of_error(*draw, 0.2, 0.95) == 0
+        assert threshold_of_error(*draw, 0.2, 0.95) == 0
 
 
 @pytest.mark.parametrize(("target", "n"), [(0.05, 59), (0.1, 29), (0.01, 299)])
 def test_fewest_samples(target, n):
     """The rule of three: (1 - target)^n is at most .05."""
     confidences, correct = np.linspace(0.5, 1, n), np.ones(n, dtype=bool)
-    assert _threshold_of_error(confidences, correct, target, 0.95) == 0
+    assert threshold_of_error(confidences, correct, target, 0.95) == 0
     message = f"requires at least {n} held-out .* are 0 errors in {n - 1} samples"
     with pytest.warns(UserWarning, match=message):
-        found = _threshold_of_error(confidences[1:], correct[1:], target, 0.95)
+        found = threshold_of_error(confidences[1:], correct[1:], target, 0.95)
     assert found == np.inf
 
 
@@ -114,10 +114,10 @@ def test_equal_confidences_are_accepted_or_rejected_together():
     """The errors are at .7, which the smallest threshold above leaves out."""
     confidences = np.repeat([0.7, 0.9], [100, 400])
     correct = confidences > 0.8
-    threshold = _threshold_of_error(confidences, correct, 0.05, 0.95)
+    threshold = threshold_of_error(confidences, correct, 0.05, 0.95)
     assert threshold == np.nextafter(0.7, 1)
     single = confidences.astype(np.float32)
-    threshold = _threshold_of_error(single, correct, 0.05, 0.95)
+    threshold = threshold_of_error(single, correct, 0.05, 0.95)
     np.testing.assert_array_equal(single >= threshold, correct)
 
 

@@ -192,6 +192,18 @@ def test_large_numbers_of_domains_are_exact(people):
     assert set(model.means_) == set(numbers.tolist())
 
 
+@pytest.mark.parametrize("label", ["s3", 3, np.int64(3), np.datetime64("2026-01-01")])
+def test_one_label_for_all_matrices(people, label):
+    X, y, _ = people
+    new = Recentering().fit(X, domain=label)
+    assert list(new.means_) == list(Recentering().fit(X, domain=[label] * 72).means_)
+    assert_array_equal(new.transform(X[:5], label), new.transform(X[:5], [label] * 5))
+    model = TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y).adapt(X, domain=label)
+    assert_array_equal(model.predict(X, label), model.predict(X, [label] * 72))
+    with pytest.raises(ValueError, match="domain contains NaN"):
+        Recentering().fit(X, domain=np.nan)
+
+
 def test_errors(people):
     X, _, domain = people
     model = Recentering().fit(X, domain=domain)

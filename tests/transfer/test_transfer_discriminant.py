@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from comparisons import needs
+from comparisons import needs, trials_of
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.base import logm as logm_of_pyriemann
 from pyriemann.geometry.tangentspace import upper
@@ -15,8 +15,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import cohen_kappa_score, log_loss
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
-from skgeom._transfer import _adapted, _Source
-from skgeom.datasets import fetch_bci_iv_2a, make_spd_classes
+from skgeom._transfer._adaptation import Source, adapted_to
+from skgeom.datasets import make_spd_classes
 from skgeom.geometry import expm, logm
 
 
@@ -70,8 +70,8 @@ def test_adaptation_in_so_many_words(rng):
     start = rng.normal(size=(3, 2)) * 2
     Z = np.concatenate([rng.normal(m + 0.7, 1, size=(50, 2)) for m in start])
     priors = np.array([0.3, 0.3, 0.4])
-    means, _, responsibilities = _adapted(
-        Z, _Source(start, priors, priors, 20), "means"
+    means, _, responsibilities = adapted_to(
+        Z, Source(start, priors, priors, 20), "means"
     )
     assert np.linalg.norm(means - start, axis=1).min() > 0.3
     densities = np.stack([multivariate_normal(m).pdf(Z) for m in means], axis=1)
@@ -251,11 +251,11 @@ def test_adaptation_to_a_new_subject_is_never_much_worse(subject):
     Without the test of the adaptation, subject 2 loses .05, and with unequal classes
     subjects 1 and 3 lose .09.
     """
-    others = [fetch_bci_iv_2a(s, return_X_y=True) for s in (1, 2, 3, 4) if s != subject]
+    others = [trials_of(s)[:2] for s in (1, 2, 3, 4) if s != subject]
     X, y = map(np.concatenate, zip(*others, strict=True))
     model = TransferDiscriminantAnalysis(shrinkage=0.5)
     model.fit(X, y, np.arange(len(X)) // 288)
-    X, y = (array[:288] for array in fetch_bci_iv_2a(subject, return_X_y=True))
+    X, y = (array[:288] for array in trials_of(subject)[:2])
     rare = np.arange(288) % 7 == 0
     gains = []
     for kept in (y >= 0, (y < np.unique(y)[2]) | rare):
@@ -307,9 +307,8 @@ def test_selection_calibrates_probabilities():
     new_domain = np.full(len(new), 3)
     calibrated, raw = (m.decision_function(new, new_domain) for m in (model, given))
     # Differences, because log-probabilities contain a term that all classes share.
-    log_priors = np.log(model.priors_)
-    gaps = np.diff(raw - log_priors) / model.temperature_
-    assert_allclose(np.diff(calibrated - log_priors), gaps, rtol=1e-6, atol=1e-9)
+    gaps = np.diff(raw) / model.temperature_
+    assert_allclose(np.diff(calibrated), gaps, rtol=1e-6, atol=1e-9)
     proba = (m.predict_proba(new, new_domain) for m in (model, given))
     calibrated, raw = (log_loss(true, p) for p in proba)
     assert calibrated < np.log(3) < raw

@@ -1,36 +1,39 @@
 """Classification with rejection of samples whose largest class probability is small."""
 
-from inspect import Parameter, signature
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.stats import binom
-from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
-from sklearn.pipeline import Pipeline
-from sklearn.utils import Bunch, assert_all_finite, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    process_routing,
 )
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
 )
 
-from skgeom.utils.array_api import (
+from skgeom._rejection._fit_routing import route, weights_in
+from skgeom._rejection._reject_labels import check_kind, with_reject_label
+from skgeom._rejection._rejection_thresholds import (
+    threshold_of_error,
+    threshold_of_rate,
+)
+from skgeom.utils._dask import check_not_dask, in_memory, is_dask
+from skgeom.utils._sklearn import (
     ARRAY_API,
+    HasMethods,
+    Interval,
+    check_method_params,
+    safe_split,
+)
+from skgeom.utils.array_api import (
     check_holds_numbers,
-    check_not_dask,
     check_same_namespace,
-    in_memory,
-    is_dask,
     is_dispatched,
     move_attributes,
     namespace,
@@ -38,22 +41,15 @@ from skgeom.utils.array_api import (
     on_cpu,
     to_numpy,
 )
-from skgeom.utils.estimator import (
-    BaseEstimator,
-    check_method_params,
-    estimator_method,
-    safe_split,
-)
+from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import (
-    check_array,
-    check_labels,
     check_sample_weight,
     check_two_classes,
     checked_groups,
     checked_labels,
     checked_targets,
     known_labels,
-    warn_user,
 )
 
 
@@ -230,7 +226,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     # The classifier validates its own parameters.
-    @estimator_method(nested_validation=True)
+    @fit_method(nested_validation=True)
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Fit the classifier and select the threshold.
 
@@ -277,41 +273,28 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         UserWarning
             If no threshold meets ``target_error``.
         """
-        given = y
         # Labels and weights fit into memory, also if X does not.
-        y = known_labels(in_memory(y))
-        check_holds_numbers(sample_weight, "sample_weight")
-        if not is_dask(X):  # data frames need series of labels and weights
-            sample_weight = on_cpu(in_memory(sample_weight))
-            fit_params = {key: in_memory(values) for key, values in fit_params.items()}
-        routed = self._route(sample_weight, fit_params)
-        weights = sample_weight
-        if weights is None:
-            weights = _weights_in(routed.estimator.fit, self.estimator)
-        weights = in_memory(weights)
-        self._check_parameters(weights)
-        automatic = self.rejection_rate is not None or self.target_error is not None
-        if automatic and not isinstance(self.estimator, FrozenEstimator):
-            check_not_dask(self, X, "Set threshold, or freeze a fitted classifier")
-        check_holds_numbers(y, "y")
+        labels = known_labels(in_memory(y))
+        routed, weights = self._routed(X, sample_weight, fit_params)
+        self._check_parameters(X, weights)
+        check_holds_numbers(labels, "y")
         check_holds_numbers(weights, "sample_weight")
-        labels, y = y, checked_labels(y, X)
+        checked = checked_labels(labels, X)
         (X,) = indexable(X)
         # The samples for a frozen classifier may all be of one class.
         if not isinstance(self.estimator, FrozenEstimator):
-            check_two_classes(np.unique(y), type(self).__name__)
-        weights = check_sample_weight(weights, y)
-        self.estimator_ = clone(self.estimator).fit(
-            X, given if is_dask(X) else y, **routed.estimator.fit
-        )
+            check_two_classes(np.unique(checked), type(self).__name__)
+        weights = check_sample_weight(weights, checked)
+        y = y if is_dask(X) else checked
+        self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
         self.classes_ = self.estimator_.classes_
-        self._labels = _with_reject_label(to_numpy(self.classes_), self.reject_label)
+        self._labels = with_reject_label(to_numpy(self.classes_), self.reject_label)
         self.reject_label_ = self._labels[-1]
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self.threshold_ = self._find_threshold(X, y, weights, routed)
+        self.threshold_ = self._find_threshold(X, checked, weights, routed)
         # A classifier with array API support returns arrays of the library of X. Arrays
         # of strings remain NumPy arrays.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
@@ -320,7 +303,19 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 self.classes_ = numbers_like(self.classes_, labels)
         return self
 
+    def _routed(self, X, sample_weight, fit_params):
+        """The routed arguments of ``fit``, and the sample weights or None."""
+        check_holds_numbers(sample_weight, "sample_weight")
+        if not is_dask(X):  # data frames need series of labels and weights
+            sample_weight = on_cpu(in_memory(sample_weight))
+            fit_params = {key: in_memory(values) for key, values in fit_params.items()}
+        routed, weights = route(self, sample_weight, fit_params), sample_weight
+        if weights is None:
+            weights = weights_in(routed.estimator.fit, self.estimator)
+        return routed, in_memory(weights)
+
     def _find_threshold(self, X, y, weights, routed):
+        """The given threshold, or a threshold that is selected on held-out samples."""
         if self.rejection_rate is None and self.target_error is None:
             return 0.5 if self.threshold is None else float(self.threshold)
         confidences, correct, tested = self._validated(X, y, routed)
@@ -330,24 +325,25 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     "cv tests some samples more than once, so their errors are not "
                     "independent. With target_error, use folds without overlap."
                 )
-            return _threshold_of_error(
+            return threshold_of_error(
                 confidences, correct, self.target_error, self.confidence_level
             )
         if not weights[tested].any():
             raise ValueError("sample_weight is zero for all samples that cv tests.")
         rate, guess = self.rejection_rate, 1 / len(self.classes_)
-        threshold = _threshold_of_rate(confidences, weights[tested], rate, guess)
+        threshold = threshold_of_rate(confidences, weights[tested], rate, guess)
         if isinstance(self.estimator, FrozenEstimator):
             return threshold
         # Confidences of training samples are usually larger than those of new samples.
         # If they are smaller, the classifiers of the folds are too confident.
         own, _ = _confidences(self.estimator_, X, y)
         if weights[own < threshold].sum() > (rate + 1e-9) * weights.sum():
-            of_training = _threshold_of_rate(own, weights, rate, guess)
+            of_training = threshold_of_rate(own, weights, rate, guess)
             threshold = min(threshold, of_training)
         return threshold
 
-    def _check_parameters(self, sample_weight):
+    def _check_parameters(self, X, sample_weight):
+        """Raise an error for parameters that exclude each other, X or the weights."""
         rules = {
             name: getattr(self, name)
             for name in ("threshold", "rejection_rate", "target_error")
@@ -362,28 +358,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "counts samples. Freeze a classifier that was trained with weights "
                 "(sklearn.frozen.FrozenEstimator), and pass new samples to fit."
             )
-
-    def _route(self, sample_weight, fit_params):
-        """Parameters for the classifier's fit, and for the split into folds."""
-        params = dict(fit_params)
-        if sample_weight is not None:
-            params["sample_weight"] = sample_weight
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **params)
-        else:
-            groups = {"groups": params["groups"]} if "groups" in params else {}
-            accepted = signature(self.estimator.fit).parameters.values()
-            accepts_groups = any(
-                p.name == "groups" or p.kind == Parameter.VAR_KEYWORD for p in accepted
-            )
-            # The fit of a pipeline accepts only parameters of its steps.
-            if isinstance(self.estimator, Pipeline) or not accepts_groups:
-                params.pop("groups", None)
-            routed = Bunch(estimator=Bunch(fit=params), splitter=Bunch(split=groups))
-        for name, values in routed.estimator.fit.items():
-            if name.split("__")[-1] == "groups":
-                routed.splitter.split.setdefault("groups", values)
-        return routed
+        automatic = self.rejection_rate is not None or self.target_error is not None
+        if automatic and not isinstance(self.estimator, FrozenEstimator):
+            check_not_dask(self, X, "Set threshold, or freeze a fitted classifier")
 
     def _validated(self, X, y, routed):
         """Confidences of held-out samples.
@@ -395,24 +372,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             results = [_confidences(self.estimator_, X, y)]
             tested = np.arange(len(results[0][0]))
         else:
-            cv = self.cv
-            if cv is None:  # with many folds, classifiers are similar to the final one
-                counts = np.unique(y, return_counts=True)[1]
-                cv = int(min(np.clip(counts.min(), 5, 10), max(counts.max(), 2)))
-            params = routed.splitter.split
-            groups = checked_groups(params.get("groups"), y)
-            if groups is not None:
-                params["groups"] = groups
-                if isinstance(cv, Integral):
-                    n_groups = groups.max() + 1
-                    if n_groups < 2:
-                        raise ValueError(
-                            "groups contains one group, so no group can be held out. "
-                            "Use at least two groups, or groups=None."
-                        )
-                    cv = StratifiedGroupKFold(min(cv, n_groups))
-            cv = check_cv(cv, y, classifier=True)
-            splits = list(cv.split(X, y, **params))
+            splits = self._splits(X, y, routed.splitter.split)
             results = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fold_confidences)(
                     clone(self.estimator), X, y, train, test, routed.estimator.fit
@@ -428,6 +388,25 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"of {len(confidences)} samples, so no threshold can be selected."
             )
         return confidences, correct, tested
+
+    def _splits(self, X, y, params):
+        """Training and test indices of the folds; groups are held out together."""
+        cv = self.cv
+        if cv is None:  # with many folds, classifiers are similar to the final one
+            counts = np.unique(y, return_counts=True)[1]
+            cv = int(min(np.clip(counts.min(), 5, 10), max(counts.max(), 2)))
+        groups = checked_groups(params.get("groups"), y)
+        if groups is not None:
+            params = {**params, "groups": groups}
+            if isinstance(cv, Integral):
+                n_groups = groups.max() + 1
+                if n_groups < 2:
+                    raise ValueError(
+                        "groups contains one group, so no group can be held out. Use "
+                        "at least two groups, or groups=None."
+                    )
+                cv = StratifiedGroupKFold(min(cv, n_groups))
+        return list(check_cv(cv, y, classifier=True).split(X, y, **params))
 
     def predict(self, X):
         """Predict the most probable class, or the reject label for rejected samples.
@@ -509,7 +488,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y = on_cpu(known_labels(in_memory(y)))
         predicted = on_cpu(in_memory(self.predict(X)))
         y = checked_targets(y, predicted)
-        _check_kind(y, on_cpu(self._labels))
+        check_kind(y, on_cpu(self._labels))
         weights = check_sample_weight(in_memory(sample_weight), y)
         # accuracy_score raises errors for some reject labels, such as NaN.
         return float(np.average(predicted == y, weights=weights))
@@ -542,29 +521,6 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _weights_in(params, estimator):
-    """The sample weights of the classifier among the arguments of ``fit``, or None.
-
-    The classifier may be the last step of a pipeline, or in a meta-estimator such as a
-    grid search or a vote. Metadata routing may give the weights a different name.
-    """
-    if "sample_weight" in params or isinstance(estimator, FrozenEstimator):
-        return params.get("sample_weight")
-    parts = getattr(estimator, "steps", [])[-1:] or getattr(estimator, "estimators", [])
-    if getattr(estimator, "estimator", None) is not None:
-        parts = [("estimator", estimator.estimator)]
-    if not params or not parts:
-        return None
-    routes = get_config()["enable_metadata_routing"]
-    routed = process_routing(estimator, "fit", **params) if routes else {}
-    for name, part in parts:
-        of_part = {key.removeprefix(f"{name}__"): params[key] for key in params}
-        of_part = routed.get(name, {}).get("fit", {}) if routes else of_part
-        if (weights := _weights_in(of_part, part)) is not None:
-            return weights
-    return None
-
-
 def _fold_confidences(classifier, X, y, train, test, fit_params):
     """Confidences of the test samples, after a fit to the training samples."""
     X_train, y_train = safe_split(classifier, X, y, train)
@@ -578,272 +534,5 @@ def _confidences(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
     probabilities = on_cpu(in_memory(classifier.predict_proba(X)))
     classes, y = to_numpy(classifier.classes_), np.asarray(column_or_1d(y))
-    _check_kind(y, classes)
+    check_kind(y, classes)
     return probabilities.max(axis=1), classes[probabilities.argmax(axis=1)] == y
-
-
-def _check_kind(y, known):
-    """Raise ValueError if the known labels are numbers and y has text, or vice versa.
-
-    NumPy would compare such labels as different. The first known label is a class.
-    """
-    known = known.tolist()
-    kind = _kind_of(known[0])
-    for label in dict.fromkeys(y.tolist()):
-        if label not in known and _kind_of(label) != kind:
-            raise ValueError(
-                f"y contains {label!r}, which is {_kind_of(label)}, but the class "
-                f"{known[0]!r} is {kind}. Use labels of the type of classes_."
-            )
-
-
-def _kind_of(label):
-    if isinstance(label, bytes):
-        return "bytes"
-    return "text" if isinstance(label, str) else "a number"
-
-
-def _with_reject_label(classes, label):
-    """The classes followed by the reject label, in an array that can represent both.
-
-    With None, the label is "rejected" if the classes are strings. If the classes are
-    numbers, the label is -1, or a smaller integer if -1 is not below all classes.
-    """
-    labels = classes.tolist()
-    is_text = all(isinstance(known, str) for known in labels)
-    if label is None:
-        is_number = classes.dtype.kind not in "mM"  # nanoseconds become integers
-        is_number &= all(isinstance(known, Real) for known in labels)
-        if not is_text and not is_number:
-            raise ValueError(
-                f"The classes {labels} are neither all strings nor all numbers. Set "
-                "reject_label."
-            )
-        label = "rejected" if is_text else min(-1, int(np.floor(classes.min())) - 1)
-    if any(label == known for known in labels):
-        raise ValueError(
-            f"reject_label={label!r} is one of the classes, {labels}. Choose "
-            "a different label."
-        )
-    dtype = classes.dtype
-    if dtype.kind != "O":
-        integral = isinstance(label, str | Integral)
-        own = np.min_scalar_type(label) if integral else np.dtype(np.float64)
-        # The common type of int64 and uint64 or float64 is float64: it rounds integers.
-        dtype = np.result_type(dtype, own)
-        if integral and classes.dtype.kind == "u" and dtype.kind == "f":
-            dtype = np.dtype(np.int64)
-        fits = dtype.kind != "O" and classes.astype(dtype).tolist() == labels
-        if not fits or isinstance(label, str) != is_text:
-            raise ValueError(
-                f"reject_label={label!r} cannot be stored in one array with classes of "
-                f"dtype {classes.dtype}. Choose a label of the type and range of the "
-                "classes, or pass y of dtype object to fit."
-            )
-    return np.concatenate([classes.astype(dtype), np.array([label], dtype=dtype)])
-
-
-def _threshold_of_error(confidences, correct, target_error, confidence_level):
-    r"""The smallest threshold that provably meets the target; infinite if none does.
-
-    Each candidate accepts a fixed number of samples, so the candidates do not depend on
-    the scale of the confidences. A candidate accepts m samples with e errors. If the
-    error rate exceeds the target :math:`\epsilon`, the probability of at most e errors
-    is at most :math:`P(B_{m, \epsilon} \le e)` with a binomial variable B. The
-    candidate passes the test if this bound is at most the risk of the test.
-
-    Candidates are tested in descending order of the threshold, from the first candidate
-    that could pass without an error,
-    :math:`m \ge \log(\text{risk}) / \log(1 - \epsilon)`. If a candidate passes, its
-    risk is added to the risk of the next candidate (fixed-sequence testing). The later
-    candidates share a part of the risk, so that an error among the most confident
-    samples does not end the sequence (fallback procedure). Numbers of accepted samples
-    that differ by less than the square root of n have nearly equal confidence limits,
-    so about sqrt(n) candidates are tested.
-
-    Parameters
-    ----------
-    confidences : ndarray of shape (n_samples,)
-        Largest probabilities of held-out samples.
-    correct : ndarray of shape (n_samples,)
-        Whether the most probable class is the true one.
-    target_error : float
-        The largest fraction of errors among the accepted samples.
-    confidence_level : float
-        Probability with which the target must be met.
-
-    Returns
-    -------
-    float
-        The threshold: samples of at least this confidence are accepted.
-    """
-    n, risk = len(confidences), 1 - confidence_level
-    order = np.argsort(-confidences, kind="stable")
-    descending = confidences[order]
-    errors = np.concatenate([[0], np.cumsum(~correct[order])])
-    n_candidates = int(np.sqrt(n))
-    shared = risk / (n_candidates + 1)  # by all candidates except the first one
-    log_kept = np.log1p(-target_error)
-    first = int(np.ceil(np.log(risk - shared) / log_kept))
-    first = min(max(first, n // n_candidates), n)
-    ranks = np.linspace(first, n, n_candidates).round().astype(int)
-    # Samples with the same confidence as the first rejected sample are rejected.
-    counts = np.searchsorted(-descending, -descending[ranks[ranks < n]], side="left")
-    counts = np.unique(np.append(counts, n))
-    counts = counts[counts >= first]
-    risks = np.full(len(counts), shared / max(1, len(counts) - 1))
-    risks[0] = risk - risks[1:].sum()
-    threshold, passed_on = np.inf, 0.0
-    for count, own in zip(counts, risks, strict=True):
-        if binom.cdf(errors[count], count, target_error) > passed_on + own:
-            passed_on = 0.0
-            continue
-        passed_on += own
-        threshold = 0.0
-        if count < n:
-            threshold = np.nextafter(descending[count], np.inf, dtype=descending.dtype)
-    if threshold == np.inf:
-        fewest = int(np.ceil(np.log(risk) / log_kept))
-        warn_user(
-            "All samples are rejected: no threshold meets "
-            f"target_error={target_error} with confidence_level={confidence_level}, "
-            f"which requires at least {fewest} held-out samples without an error; "
-            f"there are {errors[-1]} "
-            f"errors in {n} samples. Use more samples or a more accurate classifier, "
-            "or increase target_error.",
-            UserWarning,
-        )
-    return float(threshold)
-
-
-def _threshold_of_rate(confidences, weights, rate, guess):
-    """Threshold such that the rejected fraction of the weight is nearest to ``rate``.
-
-    If two fractions are equally near, the smaller one is rejected. Equal confidences
-    are not separated, and samples of the largest confidence are accepted. The threshold
-    is half-way between two neighboring confidences. The lower neighbor of the smallest
-    confidence is ``guess``, the smallest possible confidence.
-    """
-    seen = weights > 0
-    values, which = np.unique(confidences[seen], return_inverse=True)
-    totals = np.cumsum(np.bincount(which, weights[seen]))
-    below = np.concatenate([[0.0], totals[:-1]])
-    gaps = np.abs(below - rate * totals[-1])
-    # 0.29 * 50 is 14.499999999999998; the tolerance makes 14 and 15 equally near.
-    first = np.flatnonzero(gaps <= gaps.min() + 1e-9 * totals[-1])[0]
-    lower, upper = values[first - 1] if first else min(guess, values[0]), values[first]
-    middle = lower + (upper - lower) / 2
-    # The middle of neighboring floating-point numbers may be rounded to the lower one.
-    return float(middle if middle > lower else upper)
-
-
-def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None):
-    r"""Compute accuracies and rejection rates for all thresholds of the confidence.
-
-    The predicted class :math:`\hat y_i` of sample i is the class with the largest
-    score, and this score is the confidence :math:`c_i` of the sample. With the
-    threshold t, samples with a confidence below t are rejected. If the scores are class
-    probabilities, a :class:`RejectionClassifier` with ``threshold=thresholds[k]``
-    rejects the fraction ``rejection_rates[k]`` of the samples, and its accuracy on the
-    accepted samples is ``accuracies[k]``. With the sample weights :math:`w_i`, the
-    accuracy a and the rejection rate r are [1]_
-
-    .. math:: a(t) = \frac{\sum_i w_i [c_i \ge t] [\hat y_i = y_i]}
-       {\sum_i w_i [c_i \ge t]}, \qquad
-       r(t) = \frac{\sum_i w_i [c_i < t]}{\sum_i w_i}
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        The true labels.
-    y_score : array-like of shape (n_samples, n_classes)
-        The probabilities of the classes, or scores of the classes, such as the values
-        of ``decision_function`` for more than two classes.
-    labels : array-like of shape (n_classes,), default=None
-        The classes in the order of the columns, such as ``classes_`` of a classifier.
-        None means the sorted labels in ``y_true``.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Nonnegative weights of the samples. None means equal weights.
-
-    Returns
-    -------
-    accuracies : ndarray of shape (n_thresholds,)
-        Accuracy on the accepted samples for each threshold.
-    rejection_rates : ndarray of shape (n_thresholds,)
-        Fraction of the samples that are rejected, in increasing order from 0.
-    thresholds : ndarray of shape (n_thresholds,)
-        The distinct confidences, in increasing order.
-
-    Raises
-    ------
-    ValueError
-        If ``labels`` does not contain one distinct label for each column, if a true
-        label is missing or not in ``labels``, if a score is infinite or NaN, or if all
-        weights are zero.
-
-    See Also
-    --------
-    skgeom.plotting.AccuracyRejectionDisplay : Plot of the curve.
-    RejectionClassifier : Classifier that rejects samples below a threshold.
-
-    Notes
-    -----
-    Samples of equal confidence are rejected together. The curve therefore has one point
-    for each distinct confidence and does not depend on the order of the samples. The
-    curve ends at the largest confidence, because the accuracy is undefined if no sample
-    is accepted. If several classes have the same largest score, the first of these
-    classes is predicted.
-
-    References
-    ----------
-    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves
-       (ARCs) for comparing classification methods with a reject option", Proceedings of
-       Machine Learning Research 8, 65-81, 2010.
-
-    Examples
-    --------
-    >>> from skgeom import accuracy_rejection_curve
-    >>> y_true = [0, 0, 1, 1]
-    >>> y_score = [[0.9, 0.1], [0.4, 0.6], [0.4, 0.6], [0.2, 0.8]]
-    >>> accuracies, rejection_rates, thresholds = accuracy_rejection_curve(
-    ...     y_true, y_score
-    ... )
-    >>> accuracies
-    array([0.75, 1.  , 1.  ])
-    >>> rejection_rates
-    array([0.  , 0.5 , 0.75])
-    >>> thresholds
-    array([0.6, 0.8, 0.9])
-    """
-    y_true = column_or_1d(known_labels(y_true, "y_true"))
-    assert_all_finite(y_true, input_name="y_true")
-    found = np.unique(y_true)
-    labels = found if labels is None else column_or_1d(labels)
-    check_labels(y_score, -1, labels, "y_score", "labels")
-    y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
-    check_consistent_length(y_true, y_score)
-    if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
-        raise ValueError(
-            f"y_score has {y_score.shape[1]} columns, but the labels are "
-            f"{labels.tolist()}. Set labels to one distinct label per column, for "
-            "example classes_ of the classifier."
-        )
-    unknown = [label for label in found.tolist() if label not in labels.tolist()]
-    if unknown:
-        raise ValueError(
-            f"y_true contains {unknown}, which are not in labels={labels.tolist()}."
-        )
-    correct = labels[y_score.argmax(axis=1)] == y_true
-    confidences = y_score.max(axis=1)
-    weights = check_sample_weight(sample_weight, confidences)
-    # Samples of weight zero are omitted: their thresholds could lead to 0 / 0.
-    seen = weights > 0
-    thresholds, which = np.unique(confidences[seen], return_inverse=True)
-    weights = weights[seen]
-    totals = np.bincount(which, weights)
-    hits = np.bincount(which, weights * correct[seen])
-    # Sums from the largest confidence down: the last accuracies are means of few
-    # samples, and differences of large sums would not be precise.
-    accuracies = np.cumsum(hits[::-1])[::-1] / np.cumsum(totals[::-1])[::-1]
-    rejected = np.concatenate([[0.0], np.cumsum(totals)])
-    return accuracies, rejected[:-1] / rejected[-1], thresholds

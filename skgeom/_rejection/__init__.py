@@ -1,0 +1,1 @@
+"""Classification with a reject option."""

@@ -1,0 +1,1 @@
+"""Re-centering of SPD matrices by domain, and classification of new domains."""
