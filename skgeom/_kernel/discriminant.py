@@ -134,9 +134,10 @@ class KernelDiscriminantAnalysis(
         :math:`\|\tilde K\|_F^2` for ``penalty="identity"``. The value is therefore
         comparable across data sets and kernels.
 
-        ``"auto"`` selects one of 17 values. They are between 1 and 1e-8 (between 1 and
-        1e-12 for ``penalty="identity"``) for the samples of the selection, and smaller
-        for all samples, because :math:`\lambda` is the same.
+        ``"auto"`` selects one of 17 values, from 1 to 1e-8 (to 1e-12 for
+        ``penalty="identity"``), on about 500 samples. ``regularization_`` is smaller if
+        there are more samples: :math:`\lambda` is the same, but the trace of
+        :math:`\tilde K` grows with the number of samples.
 
         With 0, the solver must be ``"eigen"``, which ``"auto"`` selects for up to
         10,000 samples, and :math:`S_w` must be nonsingular. The largest allowed value
@@ -167,12 +168,11 @@ class KernelDiscriminantAnalysis(
         With None, the probabilities are those of LDA in the feature space, which are
         overconfident if the penalty is small. Pass ``calibration_`` of a different fit,
         or a :class:`Calibration` with other values, to use them without an estimation.
-    priors : None, {"empirical", "uniform"} or array-like, default=None
+    priors : None, "uniform" or array-like, default=None
         Prior probabilities of the classes, which weight the classes in training and
-        prediction. ``"empirical"`` uses the proportions of the classes, weighted with
-        ``sample_weight``. None uses the proportions weighted with ``sample_weight`` and
-        ``class_weight``. An array has the shape (n_classes,). Use ``"uniform"`` if rare
-        classes are as important as frequent classes.
+        prediction. None is the proportions of the classes, weighted with
+        ``sample_weight`` and ``class_weight``. An array has the shape (n_classes,). Use
+        ``"uniform"`` if rare classes are as important as frequent classes.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes, which multiply the weights of the samples in training.
         With ``"balanced"``, all classes have the same total weight. Classes that are
@@ -310,7 +310,7 @@ class KernelDiscriminantAnalysis(
         "criterion": [StrOptions({"total", "between"})],
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
         "calibration": [StrOptions({"auto"}), None, Calibration],
-        "priors": [None, StrOptions({"empirical", "uniform"}), "array-like"],
+        "priors": [None, StrOptions({"uniform"}), "array-like"],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "verbose": ["verbose"],
     }
