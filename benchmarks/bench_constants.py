@@ -26,8 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.common import load
-from benchmarks.papers._data import eth80
-from benchmarks.suite import small_class, ssvep, unequal_spd
+from benchmarks.suite import small_class, ssvep
 from skgeom import (
     PLRSQ,
     SQFA,
@@ -124,20 +123,8 @@ def kernels_of_few_samples():
 def prototypes_of_rare_classes():
     """Mean accuracy of PLRSQ on SSVEP, subjects 1 to 6, with three rare classes."""
     parts = ssvep(range(1, 7), largest=True).parts()
-    return np.mean([PLRSQ().fit(*part[:2]).score(*part[2:]) for part in parts])
-
-
-def prototypes_of_two_classes():
-    """Mean accuracy of PLRSQ on ten problems with 100 and 20 matrices."""
-    problems = (next(unequal_spd(seed).parts()) for seed in range(10))
-    return np.mean([PLRSQ().fit(*part[:2]).score(*part[2:]) for part in problems])
-
-
-def prototypes_of_images():
-    """Mean accuracy of PLRSQ on six categories of ETH-80, over 20 splits."""
-    splits = (eth80(6, seed) for seed in range(20))
     return np.mean(
-        [PLRSQ(6, random_state=0).fit(*part[:2]).score(*part[2:]) for part in splits]
+        [PLRSQ(priors="uniform").fit(*part[:2]).score(*part[2:]) for part in parts]
     )
 
 
@@ -265,7 +252,6 @@ def wrong_warnings():
 
 
 AUTO = "_filters._auto."
-TRAINING = "_prototypes._training."
 WEIGHTS = [np.logspace(top, -4, 3 * (top + 4) + 1) for top in (-1, 0)]
 KARCHER = "geometry._affine_invariant."
 GRIDS = [(0.3,), (0.6, 0.3), (0.6, 0.3, 0.0), (0.9, 0.8, 0.6, 0.4, 0.2, 0.0)]
@@ -299,9 +285,7 @@ CASES = [
     ("optim._batches._STEPS_PER_ROUND", [5, 20, 80], batches_of_digits),
     ("optim._batches._LEAST_FALL", [0.0, 1e-4, 1e-2], batches_of_digits),
     ("optim._batches._MAX_HALVINGS", [4, 8, 12], batches_of_digits),
-    (TRAINING + "_WEIGHTS", WEIGHTS, prototypes_of_rare_classes),
-    (TRAINING + "_STANDARD_ERRORS", [1, 1.5, 2], prototypes_of_two_classes),
-    (TRAINING + "_STANDARD_ERRORS", [1, 1.5, 2], prototypes_of_images),
+    ("_prototypes.plrsq._WEIGHTS", WEIGHTS, prototypes_of_rare_classes),
     ("_region_covariance._DEPENDENT", [0, 1e-13, 1e-3], dependent_features),
     ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.05, 0.3], wrong_warnings),
     ("_kernel._kernels._CHECKED_ROWS", [20, 200, 900], wrong_warnings),

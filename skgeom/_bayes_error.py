@@ -50,7 +50,7 @@ class BayesError:
 
 @validated_parameters(
     regularization=[Interval(Real, 0, None, closed="left")],
-    priors=[None, StrOptions({"uniform", "empirical"}), "array-like"],
+    priors=[None, StrOptions({"uniform"}), "array-like"],
     tol=[positive],
     random_state=["random_state"],
 )
@@ -86,10 +86,9 @@ def bayes_error(
     regularization : float, default=0.0
         Variance that is added to the variance of each feature, in squared units of the
         features.
-    priors : None, "empirical", "uniform" or array-like, default=None
-        Prior probabilities of the classes. None and ``"empirical"`` are proportional to
-        the counts; ``"uniform"`` is equal for all classes. An array has the shape
-        (n_classes,).
+    priors : None, "uniform" or array-like, default=None
+        Prior probabilities of the classes. None is proportional to the counts;
+        ``"uniform"`` is equal for all classes. An array has the shape (n_classes,).
     tol : float, default=0.01
         The computation stops when the standard error is at most ``tol`` times the Bayes
         error.

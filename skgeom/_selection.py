@@ -23,6 +23,10 @@ _RATIO = 2.0
 _LEAST_ERRORS = 2.0
 # Fraction of held-out errors that is negligible.
 PRECISION = 0.01
+# The lowest temperature of densities of unknown scale: the temperatures of prototypes
+# of matrices are between 0.04 and 1. With 1 as the lowest temperature, the accuracy of
+# PLRSQ on 20 data sets is 3.2 percentage points lower, and the log-loss 0.04 larger.
+_LOWEST = 1 / 64
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ def label_noise(n_samples):
     return 0.5 / n_samples
 
 
-def tempered_scores(scores, priors, labels, weights, n_samples):
+def tempered_scores(scores, priors, labels, weights, n_samples, are_densities=False):
     r"""Log posteriors of the classes of held-out samples, at the best temperature.
 
     The posteriors are ``softmax(scores / T)``, so the temperature T does not change the
@@ -172,6 +176,10 @@ def tempered_scores(scores, priors, labels, weights, n_samples):
         Encoded labels, and weights that sum to one.
     n_samples : int
         The number n of training samples.
+    are_densities : bool, default=False
+        Whether the scores are logarithms of densities of unknown scale. The logarithms
+        of the priors are then added to ``scores / T``, so T changes the influence of
+        the priors, and T is at least 1/64.
 
     Returns
     -------
@@ -180,9 +188,10 @@ def tempered_scores(scores, priors, labels, weights, n_samples):
     log_posteriors = np.full(scores.shape[:2], np.nan)
     means = np.full(len(scores), -np.inf)
     active = np.flatnonzero(np.isfinite(scores).all(axis=(1, 2)))
-    temperature = 1.0
+    lowest, offsets = _scale_of(are_densities, priors)
+    temperature = lowest
     while len(active):
-        joint = scores[active] / temperature
+        joint = scores[active] / temperature + offsets
         found = _log_posteriors(joint, priors, labels[None], n_samples)
         new = found @ weights
         is_better = np.round(new - means[active], 6) > 0
@@ -192,21 +201,23 @@ def tempered_scores(scores, priors, labels, weights, n_samples):
     return log_posteriors
 
 
-def calibrated_temperature(scores, priors, labels, weights, groups, n):
+def calibrated_temperature(
+    scores, priors, labels, weights, groups, n, are_densities=False
+):
     r"""The temperature that calibrates the posteriors of held-out samples.
 
     The posteriors are those of :func:`tempered_scores`. The temperature is a power of
     the square root of 2, and minimizes the log-loss. It is raised until the expected
     error rate is at least :func:`least_error_rate`, because a few samples without
-    errors do not prove that posteriors near 1 are correct. A temperature below 1
-    sharpens the posteriors. It is used only if the gain exceeds two standard errors,
-    and the largest loss of two samples: filters that overfit also separate held-out
-    samples, from which they were learned.
+    errors do not prove that posteriors near 1 are correct. A temperature below the
+    lowest one of :func:`tempered_scores` sharpens the posteriors. It is used only if
+    the gain exceeds two standard errors, and the largest loss of two samples: filters
+    that overfit also separate held-out samples, from which they were learned.
 
     Parameters
     ----------
     scores : ndarray of shape (n_held_out, n_classes)
-    priors, labels, weights, n
+    priors, labels, weights, n, are_densities
         As for :func:`tempered_scores`.
     groups : ndarray of int of shape (n_held_out,) or None
         As for :func:`choose`.
@@ -214,25 +225,31 @@ def calibrated_temperature(scores, priors, labels, weights, groups, n):
     highest = np.ceil(np.log2(4096 + np.ptp(scores, axis=1).max()))
     temperatures = 2.0 ** np.arange(highest, -8.5, -0.5)
     rows, n_classes = np.arange(len(labels)), scores.shape[1]
+    lowest, offsets = _scale_of(are_densities, priors)
     losses, with_random, errors = [], [], []
     for temperature in temperatures:
-        joint = scores / temperature
+        joint = scores / temperature + offsets
         with_random.append(-weights @ _log_posteriors(joint, priors, labels, n))
         log_posteriors = log_softmax(joint, axis=1)
         losses.append(-log_posteriors[rows, labels])
         errors.append(weights @ (1 - np.exp(log_posteriors.max(axis=1))))
-    best, one = np.argmin(np.round(with_random, 6)), np.argmin(abs(temperatures - 1))
-    if best > one:
+    best = np.argmin(np.round(with_random, 6))
+    free = np.argmin(abs(temperatures - lowest))
+    if best > free:
         n_effective = min(n / len(rows), 1) / np.square(weights).sum()
-        gains = losses[one] - np.array(losses[one : best + 1])
+        gains = losses[free] - np.array(losses[free : best + 1])
         best = np.argmax(np.round(gains @ weights, 6))
         error = standard_error(gains[best], weights, groups)
         enough = 2 * max(np.log(n_classes / label_noise(n)) / n_effective, error)
-        best = one + best if weights @ gains[best] > enough else one
+        best = free + best if weights @ gains[best] > enough else free
     # Errors descend with the temperatures.
     is_uncertain = np.array(errors) >= least_error_rate(n, n_classes)
-    lowest = max(is_uncertain.sum() - 1, 0)
-    return float(temperatures[min(best, lowest)])
+    return float(temperatures[min(best, max(is_uncertain.sum() - 1, 0))])
+
+
+def _scale_of(are_densities, priors):
+    """The lowest temperature of scores, and a term that it does not divide."""
+    return (_LOWEST, np.log(priors)) if are_densities else (1.0, 0.0)
 
 
 def _log_posteriors(joint, priors, labels, n):
@@ -256,43 +273,6 @@ def class_shares(labels, weights, power=0):
     factors = np.where(totals > 0, totals, 1) ** (power - 1)
     shares = weights * factors[labels]
     return shares / max(shares.sum(), np.finfo(float).tiny)
-
-
-def within_standard_error(scores, weights, n_errors=1, groups=None, negligible=0):
-    """The first candidate whose loss is within ``n_errors`` standard errors.
-
-    The best candidate has the largest mean score. The loss of a candidate is the mean,
-    over the samples, of the score of the best candidate minus the score of the
-    candidate. Means are rounded to six decimal places, so the result does not depend on
-    rounding errors.
-
-    Parameters
-    ----------
-    scores : sequence of ndarray of shape (n_samples,)
-        For each candidate, in the order of preference, the scores of the held-out
-        samples. A score may be -inf.
-    weights : ndarray of shape (n_samples,)
-        Weights of the samples, which sum to one.
-    n_errors : float, default=1
-        Number of standard errors.
-    groups : ndarray of shape (n_samples,), default=None
-        As for :func:`standard_error`.
-    negligible : float, default=0
-        A loss of up to this number is also allowed.
-
-    Returns
-    -------
-    int
-        Index of the candidate; 0 if no candidate has a finite mean score.
-    """
-    means = [round(float(weights @ score), 6) for score in scores]
-    best = scores[int(np.argmax(means))]
-    for number in np.flatnonzero(np.isfinite(means)):
-        losses = best - scores[number]
-        loss, error = float(weights @ losses), standard_error(losses, weights, groups)
-        if round(loss, 6) <= round(max(n_errors * error, negligible), 6):
-            return int(number)
-    return 0
 
 
 def standard_error(values, weights, groups=None):

@@ -72,7 +72,7 @@ def functions() -> float:
     skgeom.geometry.logm(matrices).sum()
     labels.sum()
     means.sum()
-    skgeom.bayes_error(statistics, priors="empirical")
+    skgeom.bayes_error(statistics, priors="uniform")
     skgeom.geometry.distance_fisher_rao(
         X[0], COVARIANCES[0], X[1], COVARIANCES[1]
     ).sum()

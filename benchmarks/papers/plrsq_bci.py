@@ -86,8 +86,8 @@ def estimator(method, subject, seed, X, y):
             random_state=seed,
         )
     if method == "PLRSQ, log-Euclidean":
-        return PLRSQ(metric="logeuclid")
-    return PLRSQ()
+        return PLRSQ(metric="logeuclid", priors="uniform")
+    return PLRSQ(priors="uniform")
 
 
 def kappa(method, subject, n_seeds):

@@ -48,7 +48,11 @@ def estimator(method, seed, epochs):
     if method == "PLRSQ, log-Euclidean, by cross-validation":
         folds = StratifiedKFold(3, shuffle=True, random_state=seed)
         model = PLRSQ(
-            metric="logeuclid", representability=0.03, tol=1e-4, random_state=seed
+            metric="logeuclid",
+            representability=0.03,
+            priors="uniform",
+            tol=1e-4,
+            random_state=seed,
         )
         return GridSearchCV(model, {"n_prototypes": [1, 3, 5]}, cv=folds)
     if method == "network of pixels":

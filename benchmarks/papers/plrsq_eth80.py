@@ -44,7 +44,7 @@ GRIDS = {
 # KernelPCA, 1 / 15, makes the kernel nearly linear, and kernel k-means equal to
 # k-means.
 GAMMAS = [0.1, 0.3, 1, 3, 10]
-L_BFGS = {"representability": 0.003, "max_iter": 20, "tol": 1e-4}
+L_BFGS = {"representability": 0.003, "priors": "uniform", "max_iter": 20, "tol": 1e-4}
 
 
 def log_vectors(X):

@@ -38,7 +38,12 @@ def repeated_rows(data, sigma2):
     noise = np.random.default_rng(0).dirichlet(np.ones(n_classes), len(y))
     labels = 0.7 * np.eye(n_classes)[y] + 0.3 * noise
     model = PLRSQ(
-        metric="logeuclid", sigma2=sigma2, representability=0, tol=1e-8, max_iter=1000
+        metric="logeuclid",
+        sigma2=sigma2,
+        representability=0,
+        priors="uniform",
+        tol=1e-8,
+        max_iter=1000,
     ).fit(
         np.repeat(X, n_classes, axis=0),
         np.tile(np.arange(n_classes), len(X)),

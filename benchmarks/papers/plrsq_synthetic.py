@@ -67,12 +67,12 @@ def estimator(method, seed, **settings):
     settings["random_state"] = seed
     if method == "GMLVQ":
         return GMLVQ(tol=1e-4, **settings)
+    settings["priors"] = "uniform"
     if method == "PLRSQ, L-BFGS":
         return PLRSQ(metric="riemann", tol=1e-4, **settings)
     if method == "PLRSQ, L-BFGS, log-Euclidean":
         return PLRSQ(metric="logeuclid", tol=1e-4, **settings)
     settings |= {"solver": "sgd", "max_iter": EPOCHS, "batch_size": BATCH_SIZE}
-    settings["priors"] = "uniform"
     if method == "RSLVQ":
         return AnnealedRSLVQ(**settings)
     estimator = AnnealedPLRSQ if method == "PLRSQ-AN" else PLRSQ

@@ -72,10 +72,10 @@ class AMAGauss(BaseFilters):
     {optimizer}
     {max_iter}
     {tol}
-    priors : "uniform", "empirical", None or array-like, default="uniform"
-        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"`` or
-        None, the proportions of the classes in y; or an array of shape (n_classes,)
-        that sums to one, in the order of ``classes_``.
+    priors : "uniform", None or array-like, default="uniform"
+        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; None, the proportions
+        of the classes in y; or an array of shape (n_classes,) that sums to one, in the
+        order of ``classes_``.
     class_weight : None, "balanced" or dict, default=None
         Weights of the samples of each class in the objective: None, equal weights;
         "balanced", weights inversely proportional to the numbers of samples; or a
@@ -161,7 +161,7 @@ class AMAGauss(BaseFilters):
     _distance_parameters = ()
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
-        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
+        "priors": [None, StrOptions({"uniform"}), "array-like"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 

@@ -168,12 +168,11 @@ class KernelDiscriminantAnalysis(
         With None, the probabilities are those of LDA in the feature space, which are
         overconfident if the penalty is small. Pass ``calibration_`` of a different fit,
         or a :class:`Calibration` with other values, to use them without an estimation.
-    priors : None, {"empirical", "uniform"} or array-like, default=None
+    priors : None, "uniform" or array-like, default=None
         Prior probabilities of the classes, which weight the classes in training and
-        prediction. ``"empirical"`` uses the proportions of the classes, weighted with
-        ``sample_weight``. None uses the proportions weighted with ``sample_weight`` and
-        ``class_weight``. An array has the shape (n_classes,). Use ``"uniform"`` if rare
-        classes are as important as frequent classes.
+        prediction. None is the proportions of the classes, weighted with
+        ``sample_weight`` and ``class_weight``. An array has the shape (n_classes,). Use
+        ``"uniform"`` if rare classes are as important as frequent classes.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes, which multiply the weights of the samples in training.
         With ``"balanced"``, all classes have the same total weight. Classes that are
@@ -311,7 +310,7 @@ class KernelDiscriminantAnalysis(
         "criterion": [StrOptions({"total", "between"})],
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
         "calibration": [StrOptions({"auto"}), None, Calibration],
-        "priors": [None, StrOptions({"empirical", "uniform"}), "array-like"],
+        "priors": [None, StrOptions({"uniform"}), "array-like"],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "verbose": ["verbose"],
     }

@@ -8,6 +8,7 @@ be learned.
 """
 
 from itertools import pairwise
+from math import log
 
 import numpy as np
 
@@ -190,15 +191,15 @@ class MarginLoss(Loss):
         return masks
 
 
-def class_log_densities(squared_distances, counts, log_priors, scale):
-    """Log of prior times density of each class, up to a common term, (n, n_classes).
+def log_densities_of_classes(squared_distances, counts, scale):
+    """Log densities of the classes, up to a common term, (n, n_classes).
 
-    ``counts`` are the numbers of prototypes of the classes. The columns of
-    ``squared_distances`` are sorted by class.
+    The prototypes of a class have equal weights. ``counts`` are the numbers of
+    prototypes of the classes. The columns of ``squared_distances`` are sorted by class.
     """
-    scores = log_priors - squared_distances / (2 * scale)
-    by_class = [log_sum(s)[0] for s in _by_class(scores, counts)]
-    return namespace(scores).stack(by_class, axis=1)
+    by_class = _by_class(-squared_distances / (2 * scale), counts)
+    densities = [log_sum(s)[0] - log(s.shape[1]) for s in by_class]
+    return namespace(squared_distances).stack(densities, axis=1)
 
 
 def nearest_scores(squared_distances, counts):

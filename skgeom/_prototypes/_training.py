@@ -1,4 +1,4 @@
-"""Training of prototypes: L-BFGS, stochastic steps, selection by held-out samples.
+"""Training of prototypes: L-BFGS and stochastic steps.
 
 The cost of the prototypes W is the weighted sum of the losses of the samples,
 
@@ -9,28 +9,19 @@ squared distances and their gradients (``_metrics.py``), and the loss the deriva
 with respect to the squared distances (``_losses.py``).
 """
 
-import warnings
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil, inf, prod
+from math import prod
 
 import numpy as np
-from scipy.sparse import diags_array, issparse
+from scipy.sparse import diags_array
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from skgeom._held_out import distinct_rows, folds_of_distinct
-from skgeom._prototypes._losses import class_log_densities, log_sum, nearest_scores
 from skgeom._prototypes._metrics import Metric
-from skgeom._selection import (
-    class_shares,
-    fit_temperature,
-    warn_if_at_chance,
-    within_standard_error,
-)
 from skgeom.optim._manifolds import Euclidean, Product, Sphere
 from skgeom.optim._minimize import StartError, minimize
 from skgeom.utils.array_api import (
@@ -445,6 +436,8 @@ def in_tangent_space(training):
 
     The tangent space is at the mean of the prototypes.
     """
+    with explain_singular():
+        training.metric.check_representable(training.prototypes)
     metric = training.metric.tangent_metric(training.prototypes)
     Z, prototypes = metric.encode(training.Z), metric.encode(training.prototypes)
     return replace(training, metric=metric, Z=Z, prototypes=prototypes)
@@ -690,179 +683,3 @@ def bounded(coefficients):
     attract, repel = xp.maximum(coefficients, 0), xp.minimum(coefficients, 0)
     attract = attract / xp.maximum(xp.sum(attract, axis=0), 1)
     return attract + repel / xp.maximum(-xp.sum(repel, axis=0) / _REPULSION, 1)
-
-
-# Candidates of representability. With 0.1, prototypes are close to the class means;
-# with 1e-4, close to the maximum of the likelihood. Larger candidates are sometimes
-# selected by chance: with few samples of three classes of SSVEP, the accuracy with
-# candidates up to 1 is 5 percentage points lower (`bench_constants.py`).
-_WEIGHTS = np.logspace(-1, -4, 10)
-# Number of standard errors of the selection rule. With 1, the accuracy on matrices of
-# two classes, with 100 and 20 samples, is 0.2 percentage points lower; with 2, the
-# accuracy of six prototypes on ETH-80 is 0.8 percentage points lower
-# (`bench_constants.py`).
-_STANDARD_ERRORS = 1.5
-_REMEDY = ", increase n_prototypes, change class_weight"
-# Largest number of samples for the selection of representability, which bounds its time
-# for large data, see `bench_growth.py`.
-_MOST_SAMPLES = 1_000
-# Number of held-out samples that select the temperature. With 1,000 samples, the
-# log-loss of GMLVQ on digits and of GLRSQ on BCI IV 2a, both with balanced classes,
-# differs by less than 2 %, and GMLVQ takes 2.5 times as long.
-_FOR_TEMPERATURE = 200
-
-
-def select_representability(training, make_loss, scale, **limits):
-    """Select the weight of the representability term by cross-validation.
-
-    The score of a weight is the mean log probability of the class of held-out samples,
-    with classes weighted equally. The largest weight whose score is within 1.5 standard
-    errors of the best score is selected, similar to [1]_, with the standard error of
-    paired differences. Weights are tried in decreasing order until the score decreases.
-    Each optimization starts at the result of the previous weight.
-
-    Parameters
-    ----------
-    training : Training
-        The samples and prototypes, encoded as vectors.
-    make_loss : callable
-        Maps a weight to a loss.
-    scale : float
-        The scale of the loss.
-    limits
-        ``max_iter`` and ``tol`` of the optimizations.
-
-    Returns
-    -------
-    weight : float
-    means : dict of float
-        The scores of the weights that were tried. Empty if no sample can be held out.
-
-    References
-    ----------
-    .. [1] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and
-       Regression Trees", 1984, section 3.4.3: the rule of one standard error.
-    """
-    sample, folds, groups = _held_out_samples(training, _MOST_SAMPLES)
-    weights = _WEIGHTS.tolist()
-    numbers = np.unique(folds[folds >= 0])  # not all with few samples or groups
-    parts = [_split(sample, folds != fold, folds == fold) for fold in numbers]
-    if not parts:
-        return weights[0], {}
-    held_out_weights = np.where(folds < 0, 0, to_numpy(sample.weights))
-    labels = to_numpy(sample.y)
-    shares = class_shares(labels, held_out_weights)
-    points = [to_numpy(rest.prototypes) for rest, _ in parts]
-    of_classes, scores, means = [], [], {}
-    for weight in weights:
-        found = np.zeros((len(folds), len(training.counts)))
-        for k, (fold, (rest, held_out)) in enumerate(zip(numbers, parts, strict=True)):
-
-            def note(_, value, fold=fold):
-                progress = current_progress()
-                progress.note(f"search without fold {fold}: loss {value:.6g}")
-
-            cost = PrototypeCost(rest, make_loss(weight), scale)
-            options = {"least_decrease": limits["tol"], **limits}
-            points[k] = minimize_cost(cost, points[k], note, **options).point
-            found[folds == fold] = _log_probabilities(held_out, points[k], scale)
-        of_classes.append(found)
-        scores.append(found[np.arange(len(labels)), labels])
-        means[weight] = round(float(shares @ scores[-1]), 6)
-        if means[weight] < max(means.values()):
-            break
-    chosen = within_standard_error(scores, shares, _STANDARD_ERRORS, groups=groups)
-    warn_if_at_chance(of_classes[chosen], labels, held_out_weights, groups, _REMEDY)
-    return weights[chosen], means
-
-
-def select_temperature(training, held_out_distances):
-    """Select the temperature by held-out samples; None if no sample can be held out.
-
-    The scores of the classes are those of :func:`nearest_scores`. Each fold contains
-    about a fifth of the samples. Folds are held out in turn until they contain
-    ``_FOR_TEMPERATURE`` samples together, so large data require only one fold. With
-    groups, all folds are held out, because one fold can contain few groups.
-
-    Parameters
-    ----------
-    training : Training
-        The samples and the initial prototypes.
-    held_out_distances : callable
-        Maps two trainings, with the samples of a fit and the held-out samples, to the
-        squared distances of the held-out samples from the fitted prototypes.
-    """
-    training = replace(training, prototypes=training.start, scale=None)
-    sample, folds, groups = _held_out_samples(training)
-    y, weights = to_numpy(sample.y), to_numpy(sample.weights)
-    scores, found = np.empty((len(y), len(training.counts))), np.zeros(len(y), bool)
-    for fold in np.unique(folds[folds >= 0]):  # some of the five folds may be empty
-        current_progress().note(f"training without fold {fold}")
-        rest = folds != fold
-        own = ~rest
-        if training.groups is None:
-            own |= folds < 0  # all samples of a class, or equal to all of a class
-        with warnings.catch_warnings():  # the fit to all samples repeats the warning
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            squared = held_out_distances(*_split(sample, rest, own))
-        scores[own] = to_numpy(nearest_scores(squared, training.counts))
-        found |= own
-        if training.groups is None and np.count_nonzero(found) >= _FOR_TEMPERATURE:
-            break  # one fold may contain few groups
-    if not found.any():
-        return None
-    out = found & (folds >= 0)
-    warn_if_at_chance(scores[out], y[out], weights[out], groups[out], _REMEDY)
-    return fit_temperature(scores[found], y[found], weights[found])
-
-
-def _subset(training, rows):
-    """The training with some of its samples, given by a mask or indices."""
-    rows = like(np.arange(training.Z.shape[0])[rows], training.y)
-    names = "Z", "y", "weights", *(["X"] if training.refit else [])
-    parts = {n: take(getattr(training, n), rows) for n in names}
-    return replace(training, groups=None, **parts)
-
-
-def _split(training, rest, held_out):
-    """The trainings of the remaining and of the held-out samples, given by masks."""
-    parts = _subset(training, rest), _subset(training, held_out)
-    return training.refit(*parts) if training.refit else parts
-
-
-def _log_probabilities(training, prototypes, scale):
-    """Log probabilities of the classes for each sample, with equal class priors."""
-    prototypes = like(prototypes, training.y)
-    squared = training.metric.squared_distances(training.Z, prototypes)
-    counts = np.repeat(training.counts, training.counts)
-    even = like(-np.log(counts), training.y)
-    scores = class_log_densities(squared, training.counts, even, scale)
-    return to_numpy(scores - log_sum(scores)[0][:, None])
-
-
-def _held_out_samples(training, most=inf):
-    """Training with at most ``most`` distinct samples, and their folds and groups.
-
-    Equal samples of a group are merged, and their weights are summed. The samples of a
-    class are sorted by their distances from the prototypes, and assigned to folds in
-    this order. Samples of a group, by default equal samples, are in the same fold.
-    """
-    distances = training.metric.squared_distances
-    squared = compare(distances, training.Z, training.prototypes)
-    y, weights = to_numpy(training.y), to_numpy(training.weights)
-    # Different samples can have equal distances, but not equal random projections.
-    points = training.Z
-    points = points if issparse(points) else to_numpy(points).reshape(len(y), -1)
-    projection = points @ np.random.default_rng(0).standard_normal(points.shape[1])
-    projection = projection.real / (projection.real.std() or 1)
-    # Rounded to single precision, the values of equal samples are equal.
-    values = np.column_stack([to_numpy(squared) / training.variance, projection])
-    values = np.float32(1 + values)
-    rows, weights, groups = distinct_rows(values, y, weights, training.groups)
-    correct = to_numpy(training.labels) == y[rows, None]
-    own = np.where(correct, values[rows, :-1], np.inf).min(axis=1)
-    order = np.lexsort([own, y[rows]])[:: max(ceil(len(rows) / most), 1)]
-    rows, weights, groups = rows[order], weights[order], groups[order]
-    sample = _subset(training, rows)
-    sample = replace(sample, weights=like(weights, training.weights))
-    return sample, folds_of_distinct(y[rows], groups), groups

@@ -1,10 +1,13 @@
 """Generalized learning Riemannian space quantization, GLRSQ."""
 
+import warnings
 from copy import copy
 from functools import partial
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from skgeom._prototypes._folds import Folds
 from skgeom._prototypes._losses import MarginLoss, nearest_scores
 from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom._prototypes._prototype_classifier import (
@@ -12,12 +15,17 @@ from skgeom._prototypes._prototype_classifier import (
     StreamingPrototypeClassifier,
     streaming_constraints,
 )
-from skgeom._prototypes._training import compare, in_tangent_space, select_temperature
+from skgeom._prototypes._training import compare, in_tangent_space
+from skgeom._selection import fit_temperature
 from skgeom.utils._sklearn import StrOptions, positive
 from skgeom.utils.docs import documented_parameters, substitute_docs
 
 # Slope of the sigmoid for "lbfgs". Chosen on BCI IV 2a in `bench_lvq.py fits`.
 _SLOPE = 10.0
+# Number of held-out samples that select the temperature. With 1,000 samples, the
+# log-loss of GMLVQ on digits and of GLRSQ on BCI IV 2a, both with balanced classes,
+# differs by less than 2 %, and GMLVQ takes 2.5 times as long.
+_ENOUGH = 200
 
 
 class MarginMixin:
@@ -55,27 +63,38 @@ class MarginMixin:
         if self.temperature != "auto":
             self.temperature_ = float(self.temperature)
         elif not streams:
-            learner = copy(self)  # stores the prototypes of each fold
-            selected = select_temperature(training, learner._held_out_distances)
-            self.temperature_ = selected or initial
+            self.temperature_ = self._selected_temperature(training) or initial
         elif np.isfinite(training.n_epochs):
             self.temperature_ = initial
 
-    def _held_out_distances(self, rest, held_out):
-        """Squared distances of held-out samples from prototypes fitted to the rest.
+    def _selected_temperature(self, training):
+        """The temperature by held-out samples; None without held-out samples."""
+        folds, learner = Folds(training, enough=_ENOUGH), copy(self)
+        if not folds.parts:
+            return None
+        with warnings.catch_warnings():  # the fit to all samples repeats the warning
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            scores = folds.scores(learner._fit_fold)
+        folds.warn_if_at_chance(scores)
+        # The scores are no log densities. With `calibrated_temperature`, the mean
+        # log-loss of GMLVQ on 20 data sets is 0.58 instead of 0.56.
+        return fit_temperature(scores, folds.labels, folds.weights)
+
+    def _fit_fold(self, rest, held_out):
+        """Initial prototypes, and class scores of held-out samples after training.
 
         If the metric has a ``tangent_metric``, the prototypes are fitted in the tangent
         space at the mean of the initial prototypes. This takes a fraction of the time,
         and is accurate enough to select the temperature.
         """
         metric, is_curved = rest.metric, rest.metric.tangent_metric
-        rest = in_tangent_space(rest) if is_curved else rest
-        solver = self._solver(rest, self._loss(rest), np.random.RandomState(0))
-        self._store(rest, solver())
+        flat = in_tangent_space(rest) if is_curved else rest
+        solver = self._solver(flat, self._loss(flat), np.random.RandomState(0))
+        self._store(flat, solver())  # GMLVQ compares with its matrix
         prototypes = self._training.prototypes
-        if is_curved:
-            prototypes = rest.metric.decode(prototypes)
-        return compare(partial(self._compare, metric), held_out.Z, prototypes)
+        prototypes = flat.metric.decode(prototypes) if is_curved else prototypes
+        squared = compare(partial(self._compare, metric), held_out.Z, prototypes)
+        return rest.prototypes, nearest_scores(squared, rest.counts)
 
 
 margin_constraints = {"temperature": [StrOptions({"auto"}), positive]}

@@ -1,13 +1,15 @@
 """Probabilistic learning Riemannian space quantization, PLRSQ, and its base class."""
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 
+from skgeom._prototypes._folds import Folds
 from skgeom._prototypes._losses import (
     LikelihoodLoss,
-    class_log_densities,
+    log_densities_of_classes,
     prototype_log_priors,
 )
 from skgeom._prototypes._metrics import SPD_METRICS
@@ -17,7 +19,17 @@ from skgeom._prototypes._prototype_classifier import (
     check_unchanged,
     streaming_constraints,
 )
-from skgeom._prototypes._training import select_representability
+from skgeom._prototypes._training import (
+    PrototypeCost,
+    compare,
+    in_tangent_space,
+    minimize_cost,
+)
+from skgeom._selection import (
+    calibrated_temperature,
+    choose,
+    tempered_scores,
+)
 from skgeom.geometry._affine_invariant import (
     affine_invariant_mean,
     from_spectrum,
@@ -30,6 +42,14 @@ from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_priors
 
+# Candidates of representability. With 0.1, prototypes are close to the class means;
+# with 1e-4, close to the maximum of the likelihood. Larger candidates are sometimes
+# selected by chance: with few samples of three classes of SSVEP, the accuracy with
+# candidates up to 1 is 5 percentage points lower (`bench_constants.py`).
+_WEIGHTS = np.logspace(-1, -4, 10)
+# Largest number of samples for the selection of representability, which bounds its time
+# for large data, see `bench_growth.py`.
+_MOST_SAMPLES = 1_000
 # The automatic ``representability`` for "riemann" and "logdet", whose prototypes are
 # not encoded as vectors. Chosen on ETH-80 and BCI IV 2a in `bench_lvq.py metrics`.
 _REPRESENTABILITY = 0.03
@@ -40,7 +60,8 @@ likelihood_constraints = {
     "sigma2": [StrOptions({"auto", "learn"}), positive],
     "sigma2_scale": [positive],
     "representability": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-    "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
+    "temperature": [StrOptions({"auto"}), positive],
+    "priors": [None, StrOptions({"uniform"}), "array-like"],
 }
 
 
@@ -65,23 +86,25 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         value 0 yields the cost of [1]_, whose authors stop the optimization early
         instead.
 
-        ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"`` with the metrics ``"riemann"``
-        and ``"logdet"``, for which cross-validation would be slow, ``"auto"`` is 0.03.
-        For all other metrics, cross-validation with five folds selects one of 10 values
-        from 1e-4 to 0.1, by the mean log probability of held-out samples with equal
-        class weights. The largest value within 1.5 standard errors of the best value is
-        selected, where the standard error is computed from paired differences. All
-        folds use the mean of ``"tangent"`` of all samples, which halves the time. The
-        covariance of ``"mahalanobis"`` and the subspace of ``n_components`` depend on
-        labels, so each fold computes them without the held-out samples.
-    priors : "uniform", None, "empirical" or array-like, default="uniform"
+        ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
+        :ref:`selection`. It is 0 for ``"sgd"``, and 0.03 for ``"lbfgs"`` with the
+        metrics ``"riemann"`` and ``"logdet"``, for which a selection would be slow.
+    temperature : float or "auto", default="auto"
+        Divisor T of the log densities of the classes in predictions: with the priors
+        :math:`\pi_k`, the probability of class k is proportional to
+        :math:`\pi_k \, p(X \mid k)^{1 / T}`. ``"auto"`` selects T by held-out samples,
+        see :ref:`selection`. If ``representability`` is not selected, this requires up
+        to five additional trainings; with ``metric="riemann"``, in the tangent space. A
+        number saves this time, and does not change the predicted classes for
+        ``priors="uniform"``. ``partial_fit`` keeps the value of the last ``fit``;
+        without ``fit``, it uses 1.
+    priors : None, "uniform" or array-like, default=None
         Class probabilities in predictions. The probability of a class is divided
-        equally among its prototypes. With ``"uniform"``, all classes have the same
-        probability, as in [1]_. None and ``"empirical"`` are the proportions of the
-        classes in the training samples. An array of shape (n_classes,) contains the
-        probabilities in the order of ``classes_``, and sums to one. ``priors`` does not
-        affect training, which uses the proportions of the classes, or equal
-        probabilities with ``class_weight="balanced"``.
+        equally among its prototypes. None is the proportions of the classes in the
+        training samples. With ``"uniform"``, all classes have the same probability, as
+        in [1]_. An array of shape (n_classes,) contains the probabilities in the order
+        of ``classes_``, and sums to one. Training uses the proportions of the classes,
+        or equal probabilities with ``class_weight="balanced"``.
 
     Attributes
     ----------
@@ -89,9 +112,14 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         The variance :math:`\sigma^2` of the last call of ``fit`` or ``partial_fit``.
     representability_ : float
         The given or selected value of ``representability``.
-    representability_scores_ : dict of float
-        The mean log probability of held-out samples for each value that
-        cross-validation tried. Empty without cross-validation.
+    temperature_ : float
+        The given or selected value of ``temperature``.
+    selection_ : Selection or None
+        The candidates of ``representability``, their scores, the selected value and its
+        temperature, see :ref:`selection`. There is one candidate if only the
+        temperature is selected. None if nothing is selected: in ``partial_fit``, if
+        both parameters are numbers, or if samples of fewer than two classes can be
+        held out.
     priors_ : ndarray of shape (n_classes,)
         The class probabilities in predictions.
     """
@@ -99,43 +127,111 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     _parameter_constraints = likelihood_constraints
 
     def _scores(self, squared_distances):
-        counts = self._training.counts
-        log_priors = prototype_log_priors(self.priors_, counts)
-        return class_log_densities(squared_distances, counts, log_priors, self.sigma2_)
+        counts, xp = self._training.counts, namespace(self.priors_)
+        found = log_densities_of_classes(squared_distances, counts, self.sigma2_)
+        return found / self.temperature_ + xp.log(self.priors_)
 
     def _calibrate(self, training, streams=False):
-        """Set ``priors_``, ``representability_`` and its scores."""
+        """Set ``priors_``, ``representability_``, ``temperature_``, ``selection_``."""
         if streams and self.sigma2 == "learn" and training.scale is None:
             raise ValueError(
                 "partial_fit does not support sigma2='learn'. Set sigma2 to a number "
                 "or 'auto', or call fit."
             )
         self.priors_ = check_priors(self.priors, class_sums(training))
-        before, scores = getattr(self, "representability_", 0.0), {}
         if self.representability != "auto":
-            weight = self.representability
+            candidates = [float(self.representability)]
         elif streams or self._is_stochastic(training.metric):
-            weight = 0.0
+            candidates = [0.0]
         elif training.prototypes.ndim == 3:
-            weight = _REPRESENTABILITY
-        elif self._continues() and before > 0:  # partial_fit sets 0
-            weight, scores = before, self.representability_scores_
+            candidates = [_REPRESENTABILITY]
+        elif self._continues() and self.selection_ is not None:
+            candidates = [self.representability_]
         else:
-            limits = {"max_iter": self.max_iter, "tol": self.tol}
-            loss, scale = partial(self._loss, training), self._scale(training)
-            weight, scores = select_representability(training, loss, scale, **limits)
-            current_progress().print(f"representability {weight:.3g} selected")
-        self.representability_, self.representability_scores_ = weight, scores
+            candidates = _WEIGHTS.tolist()
+        temperature = getattr(self, "temperature_", 1.0) if streams else 1.0
+        self.representability_, self.selection_ = candidates[0], None
+        if not streams and (len(candidates) > 1 or self.temperature == "auto"):
+            self.selection_ = selection = self._select(training, candidates)
+            if selection is not None:
+                self.representability_ = candidates[selection.index]
+                temperature = selection.temperature
+        is_auto = self.temperature == "auto"
+        self.temperature_ = temperature if is_auto else float(self.temperature)
 
-    def _loss(self, training, representability=None, streams=False):
-        """The loss with the weight ``representability``, or ``representability_``."""
-        # Training uses the class proportions of the samples, or equal proportions. The
-        # weights of a dict do not change the priors: they are costs of errors, and
+    def _select(self, training, candidates):
+        """Select ``representability`` and the temperature by held-out samples.
+
+        The result is None if samples of fewer than two classes can be held out.
+        """
+        folds = Folds(training, _MOST_SAMPLES)
+        if not folds.parts:
+            return None
+        labels, priors = folds.labels, to_numpy(self.priors_)
+        # The costs of errors of a dict ``class_weight`` remain in the weights.
+        factors = priors / self._training_priors(training)
+        weights = folds.weights * factors[labels]
+        weights = weights / weights.sum()
+        samples = priors, labels, weights, folds.n_samples, True
+        found, scores = [], np.full((len(candidates), len(labels)), np.nan)
+        for number, candidate in enumerate(candidates):
+            fit = partial(self._fit_fold, self._loss(training, candidate))
+            found.append(folds.scores(fit))
+            samples = priors, labels, weights, folds.n_samples
+            [scores[number]] = tempered_scores(
+                found[-1][None], *samples, are_densities=True
+            )
+            means = np.round(scores[: number + 1] @ weights, 6)
+            # Optimizations with smaller weights need most of the time.
+            if means[-1] < means.max():
+                break
+        names = {"representability": candidates}
+        selection = choose(names, scores, weights, folds.groups)
+        best = found[selection.index]
+        folds.warn_if_at_chance(best)
+        if len(candidates) > 1:
+            selected = f"representability {candidates[selection.index]:.3g} selected"
+            current_progress().print(selected)
+        samples = priors, labels, weights, folds.groups, folds.n_samples, True
+        temperature = calibrated_temperature(best, *samples)
+        return replace(selection, temperature=temperature)
+
+    def _fit_fold(self, loss, rest, held_out):
+        """Prototypes of a fold, and log densities of the held-out samples.
+
+        If the metric has a ``tangent_metric``, the prototypes are fitted in the tangent
+        space at the mean of the initial prototypes, which takes a fraction of the time.
+        """
+        metric, is_curved = rest.metric, rest.metric.tangent_metric
+        flat = in_tangent_space(rest) if is_curved else rest
+        if self._is_stochastic(metric):
+            found = self._solver(flat, loss, np.random.RandomState(0))()
+            prototypes, scale = found.prototypes, found.scale
+        else:
+            scale = self._scale(flat)
+            cost = PrototypeCost(flat, loss, None if self.sigma2 == "learn" else scale)
+            limits = {"max_iter": self.max_iter, "tol": self.tol}
+            start = cost.join(flat.prototypes, scale)
+            options = {"least_decrease": self.tol, **limits}
+            found = minimize_cost(cost, start, lambda *_: False, **options)
+            prototypes, scale, _ = cost.split(found.point)
+        if is_curved:
+            prototypes = flat.metric.decode(prototypes)
+        squared = compare(metric.squared_distances, held_out.Z, prototypes)
+        return prototypes, log_densities_of_classes(squared, rest.counts, scale)
+
+    def _training_priors(self, training, streams=False):
+        """Probabilities of the classes in training."""
+        # The weights of a dict do not change the priors: they are costs of errors, and
         # shift the decision boundary. Changed priors would cancel the shift.
         balanced = self.class_weight == "balanced"
         sums = class_sums(training)
         sums = shrink_towards_equal(sums) if streams else sums
-        priors = check_priors("uniform" if balanced else None, sums)
+        return check_priors("uniform" if balanced else None, sums)
+
+    def _loss(self, training, representability=None, streams=False):
+        """The loss with the weight ``representability``, or ``representability_``."""
+        priors = self._training_priors(training, streams)
         log_priors = like(prototype_log_priors(priors, training.counts), training.y)
         if representability is None:
             representability = self.representability_
@@ -253,6 +349,7 @@ class PLRSQ(LikelihoodClassifier):
         size, and prototypes have the same size. The orthonormal columns of F span the
         subspace in which the class means differ most. If X is complex, F is complex,
         and :math:`F^\top` is the conjugate transpose.
+    {temperature}
     {priors}
     {class_weight}
     {init}
@@ -278,7 +375,8 @@ class PLRSQ(LikelihoodClassifier):
     components_ : ndarray of shape (n_components, n)
         The matrix :math:`F^\top`, if ``n_components`` is given.
     {representability_}
-    {representability_scores_}
+    {temperature_}
+    {selection_}
     {priors_}
     {classes_}
     {loss_curve_}
@@ -332,7 +430,8 @@ class PLRSQ(LikelihoodClassifier):
         sigma2_scale=1.0,
         representability="auto",
         n_components=None,
-        priors="uniform",
+        temperature="auto",
+        priors=None,
         class_weight=None,
         init="kmeans",
         solver="auto",
@@ -351,6 +450,7 @@ class PLRSQ(LikelihoodClassifier):
         self.sigma2_scale = sigma2_scale
         self.representability = representability
         self.n_components = n_components
+        self.temperature = temperature
         self.priors = priors
         self.class_weight = class_weight
         self.init = init

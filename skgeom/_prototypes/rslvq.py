@@ -55,11 +55,16 @@ class RSLVQ(LikelihoodClassifier):
         Without the term, the prototypes of separable classes move to infinity. The
         value 0 yields the cost of [1]_ and [2]_.
 
-        ``"auto"`` is 0 for ``"sgd"``. For ``"lbfgs"``, cross-validation with five folds
-        selects one of 10 values from 1e-4 to 0.1, by the mean log probability of
-        held-out samples with equal class weights. The largest value within 1.5 standard
-        errors of the best value is selected, where the standard error is computed from
-        paired differences.
+        ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
+        :ref:`selection`. It is 0 for ``"sgd"``.
+    temperature : float or "auto", default="auto"
+        Divisor T of the log densities of the classes in predictions: with the priors
+        :math:`\pi_k`, the probability of class k is proportional to
+        :math:`\pi_k \, p(x \mid k)^{1 / T}`. ``"auto"`` selects T by held-out samples,
+        see :ref:`selection`. If ``representability`` is not selected, this requires up
+        to five additional trainings. A number saves this time, and does not change the
+        predicted classes for ``priors="uniform"``. ``partial_fit`` keeps the value of
+        the last ``fit``; without ``fit``, it uses 1.
     {priors}
     {class_weight}
     {init}
@@ -82,7 +87,8 @@ class RSLVQ(LikelihoodClassifier):
     {prototype_labels_}
     {sigma2_}
     {representability_}
-    {representability_scores_}
+    {temperature_}
+    {selection_}
     {priors_}
     {classes_}
     {loss_curve_}
@@ -124,7 +130,8 @@ class RSLVQ(LikelihoodClassifier):
         sigma2="auto",
         sigma2_scale=1.0,
         representability="auto",
-        priors="uniform",
+        temperature="auto",
+        priors=None,
         class_weight=None,
         init="kmeans",
         solver="auto",
@@ -141,6 +148,7 @@ class RSLVQ(LikelihoodClassifier):
         self.sigma2 = sigma2
         self.sigma2_scale = sigma2_scale
         self.representability = representability
+        self.temperature = temperature
         self.priors = priors
         self.class_weight = class_weight
         self.init = init

@@ -470,8 +470,8 @@ def check_priors(priors, weights):
 
     Parameters
     ----------
-    priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
-        None and ``"empirical"`` are the proportions of the classes in training.
+    priors : None, "uniform" or array-like of shape (n_classes,)
+        None is the proportions of the classes in training.
     weights : ndarray of shape (n_classes,)
         Number of training samples of each class, or the sum of their weights.
 
@@ -487,10 +487,10 @@ def check_priors(priors, weights):
         sum that differs from 1 by more than 1e-5.
     """
     n_classes = len(weights)
-    if priors is None or isinstance(priors, str):
-        if priors == "uniform":
-            return np.full(n_classes, 1 / n_classes)
+    if priors is None:
         return weights / weights.sum()
+    if isinstance(priors, str):  # "uniform"
+        return np.full(n_classes, 1 / n_classes)
     check_not_dict(priors, "priors")
     given = check_array(
         priors,

@@ -33,7 +33,7 @@ def overlapping():
 
 
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid", "logdet"])
-@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
+@pytest.mark.parametrize("estimator", [PLRSQ(priors="uniform"), GLRSQ()], ids=repr)
 def test_a_large_class_does_not_take_all(overlapping, estimator, metric):
     X, y, X_test, y_test = overlapping
     model = clone(estimator).set_params(metric=metric).fit(X, y)
@@ -43,7 +43,7 @@ def test_a_large_class_does_not_take_all(overlapping, estimator, metric):
 def test_a_dict_is_no_proportion(unequal):
     """Weights of samples change both the cost and the proportions, a dict the cost."""
     X, y = unequal
-    model = PLRSQ(class_weight=WEIGHTS, priors=None).fit(X, y)
+    model = PLRSQ(class_weight=WEIGHTS, temperature=1.0).fit(X, y)
     assert_allclose(model.priors_, np.bincount(y) / len(y))
     fitted = model.loss_curve_[-1]
     # The cost of equation 18, weighted, with the proportions of the samples in it.
@@ -72,7 +72,8 @@ def test_balanced_is_the_weight_that_makes_classes_equal(unequal, estimator):
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_priors_act_on_decisions_by_bayes_rule(unequal, class_weight):
     X, y = unequal
-    model = PLRSQ(class_weight=class_weight).fit(X, y)
+    given = {"class_weight": class_weight, "representability": 0.01, "temperature": 1}
+    model = PLRSQ(**given, priors="uniform").fit(X, y)
     uniform = model.predict_proba(X)
     assert_allclose(model.priors_, np.full(3, 1 / 3))
     shifted = clone(model).set_params(priors=None).fit(X, y)

@@ -236,6 +236,7 @@ def test_near_samples_keep_their_digits(library):
     X = 1000 + rng.normal(size=(12, 3)).astype(library.dtype)
     y, init = np.arange(12) % 2, X[:2] + np.float32(0.125)
     options = {"init": init, "solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
+    options["temperature"] = 1.0
     expected = RSLVQ(**options).fit(X, y).transform(X)
     there = library.array(X)
     found = RSLVQ(**options).fit(there, y).transform(there)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.tangentspace import TangentSpace
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
@@ -27,51 +27,113 @@ def samples(distance, *, per_class=(20, 15, 10), size=4, seed=0):
     return rng.normal(size=(len(y), size)) + distance * np.eye(size)[y], y
 
 
-def scores_of(model, X, y, weight):
-    """Log probability of the class of each sample, by a model without its fold."""
-    means = np.stack([X[y == label].mean(axis=0) for label in np.unique(y)])
-    order = ((X - means[y]) ** 2).sum(axis=1).argsort().argsort()
-    folds, scores = held_out_folds(order[:, None], y), np.empty(len(y))
-    part = clone(model).set_params(representability=weight, sigma2=model.sigma2_)
-    for own in (folds == fold for fold in range(5)):
-        part.fit(X, y, sample_weight=np.where(own, 1e-12, 1.0))
-        squared = part.transform(X[own]) ** 2
-        found = log_softmax(-squared / (2 * model.sigma2_), axis=1)
-        scores[own] = found[np.arange(own.sum()), y[own]]
-    return scores
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
 
 
+def means_of(X, y):
+    return np.stack([X[y == label].mean(axis=0) for label in np.unique(y)])
+
+
+def folds_of(X, y):
+    """Rows of each fold; the samples are sorted by the distances from class means."""
+    order = ((X - means_of(X, y)[y]) ** 2).sum(axis=1).argsort().argsort()
+    folds = held_out_folds(order[:, None], y)
+    return [np.flatnonzero(folds == fold) for fold in range(5)]
+
+
+def log_posteriors(log_densities, priors, y, temperature):
+    """Log posteriors of the labels, half a sample of which is random."""
+    joint = np.log(priors) + log_densities / temperature
+    posteriors = softmax(joint, axis=1)[np.arange(len(y)), y]
+    noise = 0.5 / len(y)
+    return np.log((1 - noise) * posteriors + noise * priors[y])
+
+
+@pytest.mark.parametrize("priors", [None, "uniform"])
 @pytest.mark.parametrize("distance", [1.0, 4.0])
-def test_the_weight_is_the_largest_within_standard_errors(distance):
+def test_the_weight_is_the_largest_within_a_standard_error(distance, priors):
     X, y = samples(distance)
-    model = RSLVQ(tol=1e-7, max_iter=500).fit(X, y)
-    tried = list(model.representability_scores_)
-    assert_allclose(tried, WEIGHTS[: len(tried)])
-    scores = np.array([scores_of(model, X, y, weight) for weight in tried])
-    shares = 1 / (3 * np.bincount(y)[y])  # classes count equally
+    model = RSLVQ(tol=1e-7, max_iter=500, priors=priors).fit(X, y)
+    selection, counts = model.selection_, np.bincount(y)
+    assert_allclose(selection.candidates["representability"], WEIGHTS)
+    n_tried = np.count_nonzero(np.isfinite(selection.scores))
+    shares = (model.priors_ / counts)[y]
+    scores, densities = np.empty((n_tried, len(y))), np.empty((n_tried, len(y), 3))
+    for k, weight in enumerate(WEIGHTS[:n_tried]):
+        options = {"representability": weight, "temperature": 1.0}
+        part = clone(model).set_params(**options, sigma2=model.sigma2_)
+        for out in folds_of(X, y):
+            weights = np.where(np.isin(np.arange(len(y)), out), 1e-12, 1.0)
+            squared = part.fit(X, y, sample_weight=weights).transform(X[out]) ** 2
+            densities[k, out] = -squared / (2 * model.sigma2_)
+        tempered = [
+            log_posteriors(densities[k], model.priors_, y, temperature)
+            for temperature in 2.0 ** np.arange(-6, 7)
+        ]
+        scores[k] = max(tempered, key=lambda found: shares @ found)
     means = scores @ shares
-    assert_allclose(list(model.representability_scores_.values()), means, atol=5e-3)
-    # The search ends where the mean falls.
-    assert (np.diff(means)[:-1] >= 0).all()
-    assert means[-1] < means[-2] or len(tried) == len(WEIGHTS)
+    assert_allclose(selection.scores[:n_tried], means, atol=5e-3)
+    # The search ends where the mean decreases.
+    assert (np.diff(means)[:-1] > -1e-6).all()
+    assert means[-1] < means[-2] or n_tried == len(WEIGHTS)
     losses = scores[means.argmax()] - scores
     deviations = losses - (losses @ shares)[:, None]
     errors = np.sqrt(((shares * deviations) ** 2).sum(axis=1))
-    expected = tried[np.argmax(losses @ shares <= 1.5 * errors)]
-    assert_allclose(model.representability_, expected)
+    allowed = np.maximum(errors, shares @ shares)
+    assert selection.index == np.argmax(losses @ shares <= allowed)
+    assert model.representability_ == WEIGHTS[selection.index]
+    # At least two errors are expected among new samples.
+    found, means = densities[selection.index], {}
+    for temperature in 2.0 ** np.arange(-6, 4, 0.5):
+        joint = np.log(model.priors_) + found / temperature
+        if shares @ (1 - softmax(joint, axis=1).max(axis=1)) >= 2 / len(y):
+            found_scores = log_posteriors(found, model.priors_, y, temperature)
+            means[temperature] = shares @ found_scores
+    assert model.temperature_ == max(means, key=means.get)
+
+
+@pytest.mark.parametrize("model", [RSLVQ(), PLRSQ()], ids=repr)
+def test_predictions_use_the_proportions_of_the_classes(rng, model):
+    """Two overlapping classes of 10 : 1, whose prior decides most samples."""
+    y = (rng.random(1100) < 1 / 11).astype(int)
+    X = rng.normal(size=(1100, 2)) + 1.2 * y[:, None]
+    if isinstance(model, PLRSQ):
+        X = np.exp(X[..., None]) * np.eye(2)
+    train, test = slice(0, 300), slice(300, None)
+    model, equal = (
+        clone(model).set_params(priors=p).fit(X[train], y[train])
+        for p in (model.priors, "uniform")
+    )
+    assert_allclose(model.priors_, np.bincount(y[train]) / 300)
+    assert model.score(X[test], y[test]) > equal.score(X[test], y[test]) + 0.1
+    losses = (log_loss(y[test], m.predict_proba(X[test])) for m in (model, equal))
+    assert next(losses) < next(losses) - 0.1
+
+
+def hidden(seed=0):
+    """The classes differ in a feature of small variance."""
+    y = np.arange(100) % 2
+    X = np.random.default_rng(seed).normal(size=(100, 10))
+    X[:, 0] = 0.1 * X[:, 0] + 0.4 * y
+    return X, y
 
 
 @pytest.mark.filterwarnings("ignore:The predictions of held-out")
-def test_classes_that_are_far_apart_are_let_loose():
-    overlapping, apart = (RSLVQ().fit(*samples(d)) for d in (0.1, 4.0))
-    assert overlapping.representability_ == 0.1 > 0.01 > apart.representability_
+def test_prototypes_leave_the_class_means_if_this_separates_the_classes():
+    overlapping, separable = (RSLVQ().fit(*data) for data in (samples(0.1), hidden()))
+    assert overlapping.representability_ == 0.1 > 0.01 > separable.representability_
 
 
 def test_a_given_weight_equals_the_selected_one(spd):
     model = PLRSQ().fit(*spd)
-    given = PLRSQ(representability=model.representability_).fit(*spd)
-    assert_array_equal(given.prototypes_, model.prototypes_)
-    assert given.representability_scores_ == {}
+    weight, temperature = model.representability_, model.temperature_
+    for given in ({}, {"temperature": temperature}):
+        again = PLRSQ(representability=weight, **given).fit(*spd)
+        assert_array_equal(again.prototypes_, model.prototypes_)
+        assert again.temperature_ == temperature
+        assert (again.selection_ is None) == bool(given)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +144,7 @@ def test_a_given_weight_equals_the_selected_one(spd):
 def test_where_no_weight_is_selected(spd, metric, solver, weight):
     model = PLRSQ(metric=metric, solver=solver, max_iter=1).fit(*spd)
     assert model.representability_ == weight
+    assert model.selection_.candidates == {"representability": [weight]}
 
 
 @pytest.mark.parametrize(
@@ -106,8 +169,9 @@ def test_neither_order_nor_unit_nor_a_constant_weight_matters(spd, model):
         assert_allclose(found, model.predict_proba(X), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:The predictions of held-out")
 def test_a_warm_start_keeps_the_weight():
-    X, y = samples(4.0)
+    X, y = hidden()
     model = RSLVQ(warm_start=True).fit(X, y)
     chosen = model.representability_
     noise = np.random.default_rng(0).permutation(y)
@@ -156,13 +220,10 @@ def test_metric_and_subspace_do_not_use_held_out_labels(make_signals, model):
 
 def test_temperature_minimizes_the_log_loss_of_held_out_samples():
     X, y = samples(1.5)
-    start = np.stack([X[y == c].mean(axis=0) for c in range(3)])
-    squared = ((X[:, None] - start) ** 2).sum(axis=2)
-    order = squared[np.arange(len(y)), y].argsort().argsort()
-    folds, scores = held_out_folds(order[:, None], y), np.empty((len(y), 3))
-    part = GMLVQ(init=start, temperature=1.0)
-    for own in (folds == fold for fold in range(5)):
-        scores[own] = part.fit(X[~own], y[~own]).decision_function(X[own])
+    part, scores = GMLVQ(init=means_of(X, y), temperature=1.0), np.empty((len(y), 3))
+    for out in folds_of(X, y):
+        rest = np.setdiff1d(np.arange(len(y)), out)
+        scores[out] = part.fit(X[rest], y[rest]).decision_function(X[out])
 
     def loss(log_temperature):
         return log_loss(y, softmax(scores / np.exp(log_temperature), axis=1))
@@ -206,8 +267,7 @@ def test_samples_beyond_two_prototypes_differ_in_confidence():
 
 @pytest.mark.parametrize("model", [GLRSQ(), GMLVQ()], ids=repr)
 def test_probabilities_of_margins_are_calibrated(make_signals, model):
-    X, y = load_wine(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
+    X, y = wine()
     if isinstance(model, GLRSQ):
         X, y = make_signals(per_class=60)
     train = np.arange(len(y)) % 2 == 0

@@ -167,7 +167,7 @@ def test_without_a_tolerance_an_idle_iteration_is_the_last(spd):
 
 def test_probabilities_are_equation_17_with_priors(spd, class_means):
     X, y = spd
-    model = still(class_means, metric="riemann").fit(X, y)
+    model = still(class_means, metric="riemann", temperature=1.0).fit(X, y)
     assert_allclose(model.prototypes_, class_means)
     squared = distance_riemann(X[:, None], class_means[None]) ** 2
     assert_allclose(model.transform(X), np.sqrt(squared))
