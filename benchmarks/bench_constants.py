@@ -16,6 +16,7 @@ import warnings
 from unittest import mock
 
 import autograd.numpy as anp
+import dask.array as da
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
@@ -209,10 +210,11 @@ def discriminants_of_collinear_means():
 
 
 def batches_of_digits():
-    """Log posterior of filters that are learned in batches."""
+    """Log posterior of filters that are learned from a Dask array."""
     X, y, _, _ = load(None)
-    model = AMAGauss(4, batch_size=100, regularization=1.0, random_state=0)
-    return model.fit(X, y).objective_
+    blocks = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+    model = AMAGauss(4, regularization=1.0, random_state=0)
+    return model.fit(*blocks).objective_
 
 
 def dependent_features():
@@ -258,14 +260,14 @@ CASES = [
     ("_filters._linear_filters.SHRINKAGES", GRIDS, filters_of_a_small_class),
     (AUTO + "_POWER", [0, 0.5, 0.75, 1], filters_of_a_small_class),
     (AUTO + "_POWER", [0, 0.5, 0.75, 1], filters_of_a_rare_class),
-    ("utils.validation.LARGEST_SHARE", [0.5, 0.99, 0.9999], unnecessary_scaling),
+    ("utils.warn.LARGEST_SHARE", [0.5, 0.99, 0.9999], unnecessary_scaling),
     ("_selection._LEAST_ERRORS", [0.5, 1.0, 2.0, 4.0], kernels_of_few_samples),
     (AUTO + "_STEP", [2.0, 4.0, 16.0], filters_of_digits),
     (AUTO + "_TOL", [1e-3, 1e-2, 1e-1], filters_of_digits),
     (AUTO + "_FIRST_ITERATIONS", [10, 30, 100], filters_of_digits),
     (AUTO + "_NEXT_ITERATIONS", [1, 5, 20], filters_of_digits),
     ("_filters._optimization.DEPENDENT", [0.0, 1e-3, 1e-2], independent_filters),
-    ("_filters._optimization._AXES_PER_FILTER", [5, 10, 20], filters_of_mnist),
+    ("_filters._basis._AXES_PER_FILTER", [5, 10, 20], filters_of_mnist),
     ("_held_out.MOST_SAMPLES", [1000, 10_000, 60_000], gaussian_of_mnist),
     ("_held_out._KEYS", [8, 64, 784], folds_of_mnist),
     ("_held_out._ROUNDING", [0, 1e-9, 1e-3], classes_without_samples),

@@ -34,11 +34,11 @@ from sklearn.discriminant_analysis import (
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import SQFA, ClassStatistics
-from skgeom._filters import _optimization
+from skgeom._filters import _problem
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._pairwise import MeanPairwiseDistance
 
-_minimize = _optimization.minimize
+_minimize = _problem.minimize
 
 
 def extra_memory(job):
@@ -63,7 +63,7 @@ def profile(job):
         seen[2] += time.perf_counter() - begin
         return result
 
-    with mock.patch.object(_optimization, "minimize", minimize):
+    with mock.patch.object(_problem, "minimize", minimize):
         begin = time.perf_counter()
         job()
         rest = time.perf_counter() - begin

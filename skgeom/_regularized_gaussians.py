@@ -32,9 +32,8 @@ from skgeom._statistics import (
     closed_form_shrinkage,
     defined_moments,
     projected,
-    statistics_of_samples,
-    with_counts,
 )
+from skgeom.objectives._covariances import ArrayCovariances, SampleCovariances
 from skgeom.utils.linalg import semidefinite_root
 
 # A relative variance below this constant times the number of features is a rounding
@@ -219,37 +218,20 @@ def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     Selection or None
         None if no samples can be held out.
     """
-    rows, densities = [], []
-    for own in coordinates.values():
-        shares = own.statistics.counts / own.statistics.counts.sum()
-        are_all = np.isclose(held_out.weights.sum(), own.statistics.counts.sum())
-        total, weights = in_distinct_samples(
-            own.statistics, held_out.y, held_out.weights
-        )
-        X, parts = held_out.X @ own.basis, []
-        tried = _distinct_poolings(poolings, total)
-        for out in held_out.folds():
-            part = X[out], held_out.y[out], weights[out]
-            if are_all:
-                training = statistics_of_distinct(
-                    *(np.delete(v, out, axis=0) for v in (X, held_out.y, weights))
-                )
-            else:
-                training = training_statistics(total, *part, distinct=True)
-            if len(training.classes) == len(total.classes):  # not because of rounding
-                parts.append(_log_densities(training, shares, tried, X[out]))
-                rows.append(out)
-        densities.append(parts)
-    if not rows:
+    totals = next(iter(coordinates.values())).statistics
+    totals, weights = in_distinct_samples(totals, held_out.y, held_out.weights)
+    poolings = _distinct_poolings(poolings, totals)
+    found = [_held_out_densities(held_out, c, poolings) for c in coordinates.values()]
+    rows, densities = zip(*found, strict=True)
+    rows = rows[0]
+    if not len(rows):
         return None
-    rows = np.concatenate(rows[: len(densities[0])])
-    densities = np.stack([np.concatenate(parts, axis=2) for parts in densities])
-    grid = np.meshgrid(list(coordinates), tried, RIDGES, indexing="ij")
+    grid = np.meshgrid(list(coordinates), poolings, RIDGES, indexing="ij")
     names = "target", "pooling", "ridge"
     candidates = dict(zip(names, map(np.ravel, grid), strict=True))
-    densities = densities.reshape(-1, len(rows), len(priors))
-    labels = np.searchsorted(total.classes, held_out.y[rows])
-    weights = (priors / total.counts)[labels] * weights[rows]
+    densities = np.stack(densities).reshape(-1, len(rows), len(priors))
+    labels = np.searchsorted(totals.classes, held_out.y[rows])
+    weights = (priors / totals.counts)[labels] * weights[rows]
     weights, groups = weights / weights.sum(), held_out.groups[rows]
     samples, n = (labels, weights), len(held_out.y)
     joint = densities + np.log(priors)
@@ -262,10 +244,46 @@ def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     return replace(selection, temperature=temperature)
 
 
-def statistics_of_distinct(X, y, weights):
-    """Statistics of distinct samples with weights, whose counts are their numbers."""
-    found = statistics_of_samples(X, y, weights)
-    return with_counts(found, np.unique(y, return_counts=True)[1])
+def _held_out_densities(held_out, coordinates, poolings):
+    """The held-out rows, and their log densities with each pooling and ridge."""
+    statistics, y, found = coordinates.statistics, held_out.y, []
+    shares = statistics.counts / statistics.counts.sum()
+    # Large data are represented by some of their samples.
+    are_all = np.isclose(held_out.weights.sum(), statistics.counts.sum())
+    total, weights = in_distinct_samples(statistics, y, held_out.weights)
+    X, labels = held_out.X @ coordinates.basis, np.searchsorted(total.classes, y)
+    for out in held_out.folds():
+        if are_all:
+            kept = np.delete(np.arange(len(y)), out)
+            training = training_of(X[kept], labels[kept], weights[kept])
+        else:
+            part = X[out], y[out], weights[out]
+            part = training_statistics(total, *part, distinct=True)
+            training = Training(part.counts, part.means, maximum_likelihood(part))
+        if len(training.counts) == len(shares):  # not because of rounding
+            found.append((out, log_densities_of(training, shares, poolings, X[out])))
+    if not found:
+        return [], np.empty(0)
+    rows, densities = zip(*found, strict=True)
+    return np.concatenate(rows), np.concatenate(densities, axis=2)
+
+
+class Training(NamedTuple):
+    """Counts, means and maximum likelihood covariances of classes."""
+
+    counts: np.ndarray
+    means: np.ndarray
+    covariances: ArrayCovariances | SampleCovariances
+
+
+def training_of(X, labels, weights):
+    """The moments of the classes of distinct samples with weights."""
+    order, counts = np.argsort(labels, kind="stable"), np.bincount(labels)
+    shares = (weights / np.bincount(labels, weights)[labels])[order, None]
+    means = np.add.reduceat(shares * X[order], np.cumsum(counts) - counts)
+    rows = np.sqrt(shares) * (X[order] - means.repeat(counts, axis=0))
+    covariances = SampleCovariances(rows, counts, np.ones(len(counts)))
+    return Training(counts, means, covariances)
 
 
 def _distinct_poolings(poolings, statistics):
@@ -279,30 +297,33 @@ def _distinct_poolings(poolings, statistics):
     ]
 
 
-def _log_densities(training, shares, poolings, X):
+def log_densities_of(training, shares, poolings, X):
     """Log densities of shape (n_poolings, n_ridges, n_samples, n_classes).
 
     They are NaN for candidates with which the covariance of a class is singular.
     """
-    covariances, ridges = maximum_likelihood(training), np.array(RIDGES)[:, None]
-    pooled, (n_samples, n) = covariances.mean(shares), X.shape
-    found = np.empty((len(poolings), len(ridges), n_samples, len(shares)))
-    for of_pooling, pooling in zip(found, poolings, strict=True):
-        intensities = pooling_intensities(pooling, training.counts, n)
-        for k, (mean, rho) in enumerate(zip(training.means, intensities, strict=True)):
-            if rho < 1 or k == 0:  # otherwise, the axes of the previous class
-                covariance = (1 - rho) * covariances[k] + rho * pooled
-                rank = training.counts[k] - 1 if rho == 0 else n
-                variances, axes = _principal_axes(covariance, rank)
-                variances = (1 - ridges) * variances + ridges
-                logs = np.log(variances).sum(axis=1)
-                logs += (n - len(axes.T)) * np.log(ridges[:, 0])
-            offsets = X - mean
+    counts, means, covariances = training
+    ridges, (n_samples, n) = np.array(RIDGES)[:, None], X.shape
+    pooled = covariances.mean(shares)
+    axes_of_all = _principal_axes(pooled, n)
+    intensities = np.stack([pooling_intensities(q, counts, n) for q in poolings])
+    found = np.empty((len(poolings), len(ridges), n_samples, len(counts)))
+    for k, mean in enumerate(means):
+        offsets = X - mean
+        own = covariances[k] if (intensities[:, k] < 1).any() else pooled
+        for of_pooling, rho in zip(found, intensities[:, k], strict=True):
+            variances, axes = axes_of_all
+            if rho < 1:
+                rank = counts[k] - 1 if rho == 0 else n
+                variances, axes = _principal_axes((1 - rho) * own + rho * pooled, rank)
+            variances = (1 - ridges) * variances + ridges
             squares = np.square(offsets @ axes)
             of_axes = (1 / variances) @ squares.T
+            logs = np.log(variances).sum(axis=1)
             if len(axes.T) < n:
                 rest = np.square(offsets).sum(axis=1) - squares.sum(axis=1)
                 of_axes += np.maximum(rest, 0) / ridges
+                logs += (n - len(axes.T)) * np.log(ridges[:, 0])
             of_pooling[:, :, k] = -(of_axes + logs[:, None]) / 2
     return found
 

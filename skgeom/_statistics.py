@@ -515,6 +515,58 @@ class ClassStatistics:
         shrunk = covariances + intensities * (pooled - covariances)
         return self._with_covariances(shrunk, "shrunk")
 
+    def with_noise(self, covariance):
+        """Add the covariance of noise that the samples do not contain.
+
+        Parameters
+        ----------
+        covariance : array-like of shape (n_features, n_features)
+            The covariance of the noise, such as that of a sensor. If the statistics
+            have ``axes``, ``n_features`` is the number of columns of the original X.
+
+        Returns
+        -------
+        ClassStatistics
+            Statistics with the same classes, counts and means, and the covariance added
+            to that of each class. They cannot be merged.
+
+        Raises
+        ------
+        ValueError
+            If ``covariance`` has a wrong shape, or is not symmetric and positive
+            semidefinite.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skgeom import ClassStatistics
+        >>> X, y = np.array([[0.0, 0], [2, 0], [0, 1], [0, 3]]), [0, 0, 1, 1]
+        >>> statistics = ClassStatistics.from_data(X, y).with_noise(0.5 * np.eye(2))
+        >>> statistics.covariances[0]
+        array([[2.5, 0. ],
+               [0. , 0.5]])
+        """
+        check_labels(
+            covariance, -1, self.feature_names_in_, "covariance", "feature_names_in_"
+        )
+        noise = check_array(
+            covariance, dtype=float, ensure_2d=False, input_name="covariance"
+        )
+        n_features = self.n_features if self.axes is None else self.axes.shape[1]
+        if noise.shape != (n_features, n_features):
+            raise ValueError(
+                f"covariance has shape {noise.shape}. Use the shape "
+                f"{(n_features, n_features)}, with one row for each feature."
+            )
+        check_symmetric(noise, "covariance")
+        check_semidefinite(noise[None], "covariance")
+        _check_not_structured(self, "with_noise")
+        if self.axes is not None:
+            axes = to_numpy(self.axes)
+            noise = axes @ noise @ axes.T
+        covariances = self.moments.covariances.values
+        return self._with_covariances(covariances + like(noise, covariances), "given")
+
     def project(self, components):
         """Compute the statistics of the linear features ``X @ components.T``.
 
@@ -940,6 +992,10 @@ def check_covariances(statistics, name):
             f"statistics contains second moments only, but {name} needs means and "
             "covariances. Use ClassStatistics(classes, counts, means, covariances)."
         )
+    _check_not_structured(statistics, name)
+
+
+def _check_not_structured(statistics, name):
     if isinstance(statistics.moments.covariances, StructuredCovariances):
         raise ValueError(
             f"{name} needs arrays of covariances, but the covariances are structured. "
@@ -951,18 +1007,6 @@ def without_axes(statistics):
     """Statistics whose features are the coordinates in the axes."""
     names = statistics.feature_names_in_ if statistics.axes is None else None
     return statistics._with(axes=None, feature_names_in_=names)
-
-
-def with_noise(statistics, noise):
-    """Add a noise covariance to the matrix of each class.
-
-    Statistics with noise cannot be merged. If ``noise`` is None, nothing is added.
-    """
-    if noise is None:
-        return statistics
-    covariances = statistics.moments.covariances.values
-    covariances = covariances + like(noise, covariances)
-    return statistics._with_covariances(covariances, "given")
 
 
 def _check_addition(first, second):
@@ -1091,7 +1135,7 @@ def _checked_matrices(matrices, name, shape_of_means=None):
 
 def _checked_labels(classes, counts, n_classes):
     """Sorted labels, their counts, and the indices that sort the classes."""
-    classes = column_or_1d(np.asarray(on_cpu(known_labels(classes, "classes"))))
+    classes = column_or_1d(np.asarray(known_labels(classes, "classes")))
     counts = column_or_1d(np.asarray(on_cpu(counts)))
     numbers = counts.dtype.kind in "iuf"
     if (

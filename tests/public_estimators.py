@@ -135,7 +135,7 @@ ESTIMATORS = {
 # Parameters that lead through other code.
 VARIANTS = {
     "SQFA, squared": Case(
-        skgeom.SQFA(distance="hellinger", squared=True, class_weight={0: 2.0}, **GIVEN),
+        skgeom.SQFA(distance="hellinger", squared=True, **GIVEN),
         holds={NAMES},
     ),
     "GaussianClassifier, shared": Case(

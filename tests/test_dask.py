@@ -500,5 +500,3 @@ def test_filters_for_samples_in_blocks(options, wine):
         2, regularization=model.regularization_, random_state=0, **options
     ).fit(X, y)
     assert model.objective_ > expected.objective_ - 0.01
-    with pytest.raises(ValueError, match="each block is one batch"):
-        AMAGauss(2, batch_size=9).fit(blocks, y)

@@ -141,7 +141,7 @@ ESTIMATORS = list(estimators())
 # Parameters that lead through other code, which the defaults never reach
 VARIANTS = [
     skgeom.SQFA(constraint="orthonormal", group_size=1, squared=True),
-    skgeom.AMAGauss(batch_size=20, group_size=1),
+    skgeom.AMAGauss(group_size=1),
     skgeom.GaussianClassifier("shared"),
     skgeom.KernelDiscriminantAnalysis(solver="nystroem"),
     skgeom.KernelDiscriminantAnalysis(penalty="identity", criterion="total"),

@@ -20,10 +20,11 @@ import skgeom
 
 X, y = load_iris(return_X_y=True)
 
+WEIGHTS = [[0, 2, 2], [2, 0, 1], [2, 1, 0]]
 GIVEN = {"regularization": 0, "covariance_estimator": None, "random_state": 0}
 FILTERS = [
-    skgeom.SQFA(distance="hellinger", squared=True, class_weight={0: 2.0}, **GIVEN),
-    skgeom.SQFA(class_weight={0: 2.0}, **GIVEN),
+    skgeom.SQFA(distance="hellinger", squared=True, pair_weight=WEIGHTS, **GIVEN),
+    skgeom.SQFA(pair_weight=WEIGHTS, **GIVEN),
     skgeom.SecondMomentSQFA(**GIVEN),
     skgeom.AMAGauss(**GIVEN),
 ]
@@ -140,15 +141,16 @@ def test_importances_are_what_a_filter_adds(number):
     importances = model.filter_importances()
     assert importances.shape == (2,) and (importances > 0).all()
     squared = getattr(model, "squared", False)
-    weights = np.array([(getattr(model, "class_weight", 0) or {}).get(0, 1.0), 1, 1])
     i, j = np.triu_indices(3, 1)
+    weighted = getattr(model, "pair_weight", None) is not None
+    weights = np.array(WEIGHTS)[i, j] if weighted else np.ones(3)
 
     def mean(rows):
         part = deepcopy(fit_of(number))
         part.components_ = model.components_[rows]
         part.statistics_ = model.statistics_.project(np.eye(2)[rows])
         values = part.class_distances()[i, j] ** (2 if squared else 1)
-        return np.average(values, weights=weights[i] * weights[j])
+        return np.average(values, weights=weights)
 
     both = mean([0, 1])
     expected = [both - mean([1]), both - mean([0])]

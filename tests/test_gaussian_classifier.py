@@ -26,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
 from skgeom import KernelDiscriminantAnalysis as KDA
+from skgeom._regularized_gaussians import RIDGES, log_densities_of, training_of
 
 both_covariances = pytest.mark.parametrize("covariance", ["full", "shared"])
 
@@ -280,6 +281,21 @@ def test_the_selection_is_stored():
     model = GaussianClassifier("shared").fit(X, y)
     assert (model.selection_.candidates["pooling"] == np.inf).all()
     assert (model.shrinkage_ == 1).all()
+
+
+def test_a_class_of_one_training_sample_has_the_pooled_covariance(rng):
+    """Without a covariance of its own, whatever class precedes it."""
+    X, labels = rng.normal(size=(9, 2)), np.repeat([0, 1, 2], [4, 1, 4])
+    training, shares = training_of(X, labels, np.ones(9)), np.array([0.3, 0.3, 0.4])
+    found = log_densities_of(training, shares, [0.0], X)[0]
+    own = [np.cov(X[labels == k].T, bias=True) for k in (0, 2)]
+    pooled = shares[0] * own[0] + shares[2] * own[1]
+    for ridge, densities in zip(RIDGES, found, strict=True):
+        for k, covariance in enumerate([own[0], pooled, own[1]]):
+            mixed = (1 - ridge) * covariance + ridge * np.eye(2)
+            expected = multivariate_normal(training.means[k], mixed).logpdf(X)
+            expected += np.log(2 * np.pi)
+            assert_allclose(densities[:, k], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_gaussians_of_few_samples_are_overconfident(digits):

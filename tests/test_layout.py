@@ -46,6 +46,7 @@ ONLY_FOR = {
         "objectives",
         "_bayes_error",
         "_moments",
+        "_regularized_gaussians",
         "_sample_moments",
         "_statistics",
         "_filters",

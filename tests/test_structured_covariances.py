@@ -1,5 +1,7 @@
 """Block-diagonal and low-rank class covariances against the same ones as arrays."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -68,13 +70,13 @@ def test_structured_covariances_never_become_an_array(rng):
     for change in (lambda s: s + s, lambda s: s.decay(0.5), ClassStatistics.shrunk):
         with pytest.raises(ValueError, match=r"structured .* cannot be .*project"):
             change(statistics)
-    for use in (GaussianClassifier().fit_statistics, bayes_error):
+    add_noise = partial(ClassStatistics.with_noise, covariance=np.eye(1040))
+    for use in (GaussianClassifier().fit_statistics, bayes_error, add_noise):
         with pytest.raises(ValueError, match=r"needs arrays of cov.*project\(filters"):
             use(statistics)
     for refused in (
         ClassEllipsesDisplay.from_statistics,
         SQFA(2, regularization=0).fit_statistics,
-        SQFA(2, regularization=np.eye(1040)).fit_statistics,
         SQFA(2, init=np.ones((2, 1040))).fit_statistics,
         SQFA(2, constraint="orthonormal", group_size=1).fit_statistics,
     ):

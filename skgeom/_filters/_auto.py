@@ -15,14 +15,14 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import log_softmax, logsumexp
 
-from skgeom._filters._optimization import (
-    Coordinates,
+from skgeom._filters._basis import (
     discriminant_directions,
-    principal_coordinates,
-    rotation_metric,
-    whitening_coordinates,
+    orthonormal,
+    principal_axes,
+    whitening,
     with_class_directions,
 )
+from skgeom._filters._problem import Problem, Search
 from skgeom._held_out import (
     MOST_SAMPLES,
     distinct_rows,
@@ -41,15 +41,9 @@ from skgeom._selection import (
     warn_if_at_chance,
     warn_of_end,
 )
-from skgeom._statistics import (
-    ClassStatistics,
-    means_on_host,
-    pooled_matrices,
-    with_noise,
-)
-from skgeom.optim._manifolds import filter_manifold
-from skgeom.optim._minimize import StartError, minimize
-from skgeom.utils.linalg import FeatureSpace, project
+from skgeom._statistics import ClassStatistics, means_on_host, pooled_matrices
+from skgeom.optim._minimize import StartError
+from skgeom.utils.linalg import project
 from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.warn import warn_if_unscaled, warn_user
@@ -138,7 +132,8 @@ def class_intensities(shrinkage, counts, n_dimensions=0):
     with one sample has the covariance W.
     """
     degrees = np.maximum(counts - 1.0, 0)
-    prior, least = (rho / (1 - rho) * degrees.mean() for rho in (shrinkage, 0.3))
+    rho = np.array([shrinkage, 0.3])
+    prior, least = rho / (1 - rho) * degrees.mean()
     is_rare = (degrees < n_dimensions) & (n_dimensions <= degrees.mean())
     prior = np.where(is_rare, max(prior, least), prior)
     total = prior + degrees
@@ -159,31 +154,46 @@ class SelectionSamples(NamedTuple):
     points: np.ndarray
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Held-out samples, and class statistics of the remaining samples.
-
-    Both have the coordinates of a subspace. ``shares`` are the weights of the held-out
-    samples in the mean over all folds. Samples of different ``groups`` are independent.
-    ``noise`` is the covariance that is added to the covariances of the classes.
-    """
+class Fold(NamedTuple):
+    """Statistics and held-out samples of a fold, in coordinates of a subspace."""
 
     training: ClassStatistics
     held_out: np.ndarray
+
+    def shrunk(self, shrinkage):
+        """The statistics with this shrinkage, or without shrinkage for None."""
+        if shrinkage is None:
+            return self.training
+        counts, n_dimensions = self.training.counts, self.held_out.shape[1]
+        return self.training.shrunk(class_intensities(shrinkage, counts, n_dimensions))
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Folds of held-out samples.
+
+    ``labels`` are those of the held-out samples of all folds. ``shares`` are their
+    weights in the mean. Samples of different ``groups`` are independent. ``counts`` are
+    the sizes of the classes, as numbers of distinct samples unless there is an
+    estimator of the class covariances. ``within`` is the within-class covariance of all
+    samples.
+    """
+
+    folds: list
     labels: np.ndarray
     shares: np.ndarray
     groups: np.ndarray
-    noise: np.ndarray | None
+    counts: np.ndarray
+    within: np.ndarray
 
 
 def folds_of_samples(
-    statistics, samples, objective_of, n_components, whiten, estimator, noise
+    statistics, samples, objective_of, n_components, whiten, estimator
 ):
-    """The folds of some samples, the class sizes, and the largest sigma^2.
+    """The folds of some samples.
 
-    Folds that hold out nearly the whole weight of a class are omitted. The list is
-    empty if the remaining samples do not vary within their classes in any fold. The
-    sizes are numbers of distinct samples, unless there is an estimator.
+    Folds that hold out nearly the whole weight of a class are omitted. The result is
+    None if the remaining samples do not vary within their classes in any fold.
 
     Parameters
     ----------
@@ -199,8 +209,6 @@ def folds_of_samples(
         Whether the result must not depend on the units of the coordinates.
     estimator : None, str or object
         The estimator of the class covariances.
-    noise : ndarray of shape (n_coordinates, n_coordinates) or None
-        Covariance that is added to the class covariances.
     """
     X, y, weights, groups, points = samples
     X = X.toarray() if issparse(X) else X
@@ -217,7 +225,7 @@ def folds_of_samples(
     weights_of_folds = np.where(numbers >= 0, weights, 0)
     shares = class_shares(labels, weights_of_folds, power=_POWER)
     within, total = statistics.pooled_covariances()
-    coordinates = _coordinates(total, n_components, whiten)
+    common = _subspace(total, n_components, whiten)
 
     def remaining(rows):
         """Statistics of the samples that are not held out."""
@@ -229,51 +237,36 @@ def folds_of_samples(
         return training_statistics(statistics, X, y[rows], weights[rows], distinct=True)
 
     def basis_of(training):
-        if coordinates.complete:
-            return coordinates.basis
-        classes, basis = objective_of(training, 0.0).classes, coordinates.basis
-        return with_class_directions(basis, classes, training.counts, n_components)
+        if common.complete:
+            return common.columns
+        classes = objective_of(training, 0.0).classes
+        basis = with_class_directions(common, classes, training.counts, n_components)
+        return basis.columns
 
     # If most samples are not held out in any fold, the folds have a common basis.
     rest = remaining_weights(statistics, labels, weights)
     if estimator is None and (2 * rest > statistics.counts).all():
         basis = basis_of(remaining(np.arange(len(y))))
         statistics, points = statistics.project(basis.T), project(points, basis)
-        noise = _noise_of_features(noise, basis)
-        axes = np.eye(basis.shape[1])
-        coordinates = Coordinates(axes, axes, complete=True)
-    folds = []
+        common = orthonormal(np.eye(basis.shape[1]))
+    folds, order, varies = [], [], False
     for number in np.unique(numbers[numbers >= 0]):
         out = np.flatnonzero(numbers == number)
         training = remaining(out)
         basis = basis_of(training)
-        folds.append(
-            Fold(
-                training.project(basis.T),
-                project(points[out], basis),
-                labels[out],
-                shares[out],
-                groups[out],
-                _noise_of_features(noise, basis),
-            )
-        )
-    if not any(map(_varies, folds)):
-        return [], statistics.counts, []
-    return folds, statistics.counts, regularizations(folds, within)
+        training = training.project(basis.T)
+        own, of_all = training.pooled_covariances()
+        varies |= np.trace(own) > len(own) * np.finfo(float).eps * np.trace(of_all)
+        folds.append(Fold(training, project(points[out], basis)))
+        order.extend(out)
+    if not varies:
+        return None
+    of_samples = labels[order], shares[order], groups[order]
+    return Folds(folds, *of_samples, statistics.counts, within)
 
 
-def _noise_of_features(noise, basis):
-    return None if noise is None else basis.T @ noise @ basis
-
-
-def _varies(fold):
-    """Whether the samples that are not held out vary within their classes."""
-    within, total = fold.training.pooled_covariances()
-    return np.trace(within) > len(within) * np.finfo(float).eps * np.trace(total)
-
-
-def folds_of_summaries(parts, total, n_components, whiten, noise):
-    """The folds, class sizes and candidates of sigma^2 if only statistics are given.
+def folds_of_summaries(parts, total, n_components, whiten):
+    """The folds if only statistics are given.
 
     Each element of ``parts`` is held out in one fold. The score of a held-out class is
     estimated with random samples of the Gaussian with the moments of its samples, about
@@ -291,7 +284,7 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
             "only. Each class needs samples in at least two folds."
         )
     within, covariance = total.pooled_covariances()
-    basis = _coordinates(covariance, n_components, whiten).basis
+    basis = _subspace(covariance, n_components, whiten).columns
     # The draws do not depend on the order of the folds.
     scale = covariance.trace() or 1.0
     parts = sorted(parts, key=partial(_size_and_variance, total=scale))
@@ -313,13 +306,12 @@ def folds_of_summaries(parts, total, n_components, whiten, noise):
         labels.append(np.searchsorted(total.classes, own.classes).repeat(sizes))
         weights.append((own.counts / sizes).repeat(sizes))
     shares = class_shares(*map(np.concatenate, (labels, weights)), power=_POWER)
-    numbers = np.repeat(np.arange(len(parts)), list(map(len, labels)))
-    folds, noise = [], _noise_of_features(noise, basis)
-    for k in range(len(parts)):
-        training = sum(parts[:k] + parts[k + 1 :]).project(basis.T)
-        rows = np.flatnonzero(numbers == k)
-        folds.append(Fold(training, features[k], labels[k], shares[rows], rows, noise))
-    return folds, total.counts, regularizations(folds, within)
+    folds = [
+        Fold(sum(parts[:k] + parts[k + 1 :]).project(basis.T), held_out)
+        for k, held_out in enumerate(features)
+    ]
+    groups = np.arange(len(shares))
+    return Folds(folds, np.concatenate(labels), shares, groups, total.counts, within)
 
 
 def _size_and_variance(part, total):
@@ -328,9 +320,7 @@ def _size_and_variance(part, total):
     return part.counts.sum(), round(float(variance / total), 9)
 
 
-def select(
-    folds, counts, objective_of, shrinkages, regularizations, n_components, constraint
-):
+def select(folds, objective_of, shrinkages, sigma2, n_components, constraint):
     """Select the shrinkage and sigma^2.
 
     If the held-out samples are not classified better than by chance with any candidate,
@@ -339,16 +329,14 @@ def select(
 
     Parameters
     ----------
-    folds : list of Fold
-    counts : ndarray of shape (n_classes,)
-        Number of distinct samples of each class.
+    folds : Folds
     objective_of : callable
         Maps the statistics of a fold and sigma^2 to an objective with ``classes``, see
         :class:`skgeom.objectives.Objective`.
     shrinkages : sequence of float or None
         Candidates of the shrinkage in descending order; None is no shrinkage.
-    regularizations : sequence of float
-        Candidates of sigma^2 in descending order.
+    sigma2 : "auto" or float
+        The only candidate, unless it is "auto".
     n_components, constraint : int, str
         The number of filters, and their constraint.
 
@@ -356,8 +344,11 @@ def select(
     -------
     Choice
     """
-    grid = _Grid(folds, objective_of, shrinkages, regularizations)
-    grid.options = {"n_components": n_components, "constraint": constraint}
+    candidates = [sigma2]
+    if sigma2 == "auto":
+        candidates = regularizations(folds, shrinkages[-1])
+    grid = _Grid(folds, objective_of, (shrinkages, candidates))
+    grid.n_components, grid.constraint = n_components, constraint
     for grid.calibrated in (False, True):
         best = grid.climb()
         selection = grid.selection(best)
@@ -367,8 +358,8 @@ def select(
     shrinkage, sigma2 = grid.candidate(best)
     intensities = None
     if shrinkage is not None:
-        n_dimensions = folds[0].held_out.shape[1]
-        intensities = class_intensities(shrinkage, counts, n_dimensions)
+        n_dimensions = folds.folds[0].held_out.shape[1]
+        intensities = class_intensities(shrinkage, folds.counts, n_dimensions)
     current_progress().end_stage()
     return Choice(
         shrinkage,
@@ -385,16 +376,13 @@ class _Grid:
 
     calibrated = False
 
-    def __init__(self, folds, objective_of, shrinkages, regularizations):
-        self.folds, self.objective_of = folds, objective_of
-        self.axes = shrinkages, regularizations
-        self.labels = np.concatenate([fold.labels for fold in folds])
-        self.shares = np.concatenate([fold.shares for fold in folds])
-        self.groups = np.concatenate([fold.groups for fold in folds])
+    def __init__(self, folds, objective_of, axes):
+        self.folds, self.objective_of, self.axes = folds.folds, objective_of, axes
+        self.labels, self.shares, self.groups = folds.labels, folds.shares, folds.groups
         self.posteriors, self.filters, self.scores = {}, {}, {}
 
     def candidate(self, place):
-        return tuple(axis[k] for axis, k in zip(self.axes, place, strict=True))
+        return self.axes[0][place[0]], self.axes[1][place[1]]
 
     def mean(self, place):
         return self.shares @ self.scores[place]
@@ -432,9 +420,8 @@ class _Grid:
         """The best candidate of a path, which ends when a candidate is worse."""
         near, worse = best, False
         while not worse:
-            place = near[0] + step[0], near[1] + step[1]
-            sizes = map(len, self.axes)
-            if not all(0 <= k < n for k, n in zip(place, sizes, strict=True)):
+            place = i, j = near[0] + step[0], near[1] + step[1]
+            if not (0 <= i < len(self.axes[0]) and 0 <= j < len(self.axes[1])):
                 break
             self.score(place, near)
             best = max(best, place, key=self.mean)
@@ -447,18 +434,10 @@ class _Grid:
         """Score a candidate; its filters are optimized from those of a candidate."""
         if place not in self.posteriors:
             starts = self.filters.get(near, [None] * len(self.folds))
-            found = [
-                _held_out(
-                    fold,
-                    self.objective_of,
-                    self.candidate(place),
-                    start,
-                    **self.options,
-                )
-                for fold, start in zip(self.folds, starts, strict=True)
-            ]
-            self.posteriors[place] = np.concatenate([part for part, _ in found])
-            self.filters[place] = [filters for _, filters in found]
+            candidates = [self.candidate(place)] * len(self.folds)
+            found = map(self.fit_fold, self.folds, candidates, starts)
+            posteriors, self.filters[place] = zip(*found, strict=True)
+            self.posteriors[place] = np.concatenate(posteriors)
         if place not in self.scores:
             posteriors = self.posteriors[place]
             if self.calibrated and np.isfinite(posteriors).all():
@@ -469,6 +448,30 @@ class _Grid:
         message = "highest score {:.6f} with shrinkage {} and regularization {:.4g}"
         message = message.format(self.mean(best), *self.candidate(best))
         current_progress().step("selection", message, name="candidate")
+
+    def fit_fold(self, fold, candidate, start):
+        """Log posteriors of the classes for the held-out samples, and the filters.
+
+        The log posteriors are -inf if the class covariances are singular.
+        """
+        shrinkage, sigma2 = candidate
+        statistics, iterations = fold.shrunk(shrinkage), _NEXT_ITERATIONS
+        objective = self.objective_of(statistics, sigma2)
+        if subsets := objective.growing_subsets(random_state=0):
+            objective = objective.subset(subsets[0])
+        if start is None:
+            iterations, classes = _FIRST_ITERATIONS, objective.classes
+            start = discriminant_directions(classes, sigma2, self.n_components)
+        pooled = statistics.pooled_covariances()
+        problem = Problem(objective, *pooled, sigma2, self.constraint).up_to_rotations()
+        search = Search(max_iter=iterations, tol=_TOL)
+        try:
+            with one_blas_thread(objective.parallel):
+                filters = search.ascend(problem, problem.nearest(start)).point
+            return _log_posteriors(statistics, sigma2, filters, fold), filters
+        except (StartError, np.linalg.LinAlgError):  # singular covariances
+            shape = len(fold.held_out), len(statistics.classes)
+            return np.full(shape, -np.inf), start
 
     def ordered(self):
         """The candidates in descending order of sigma^2, then of the shrinkage."""
@@ -517,54 +520,17 @@ def warn_if_not_separated(selection):
                 warn_of_end("regularization", values, -1)
 
 
-def warn_if_unscaled_filters(total, space, estimator):
+def warn_if_unscaled_filters(total, basis, estimator):
     """Warn if few features have nearly the whole variance of all features."""
     variances = total.diagonal()
-    if type(space) is not FeatureSpace:
-        variances = np.square(space.lift(_root(total).T)).sum(axis=1)
+    if basis.columns is not None:
+        variances = np.square(basis.lift(_root(total).T)).sum(axis=1)
     warn_if_unscaled(
         variances,
         "The filters have unit norm, and the same regularization is added to the "
         "variance of each filter output, so the units of the features matter.",
         estimator,
     )
-
-
-def _held_out(fold, objective_of, candidate, start, n_components, constraint):
-    """Log posteriors of the classes for the held-out samples, and the filters.
-
-    The log posteriors are -inf if the class covariances are singular.
-    """
-    shrinkage, sigma2 = candidate
-    statistics, iterations = fold.training, _NEXT_ITERATIONS
-    if shrinkage is not None:
-        n_dimensions = fold.held_out.shape[1]
-        intensities = class_intensities(shrinkage, statistics.counts, n_dimensions)
-        statistics = statistics.shrunk(intensities)
-    statistics = with_noise(statistics, fold.noise)
-    objective = objective_of(statistics, sigma2)
-    if subsets := objective.growing_subsets(random_state=0):
-        objective = objective.subset(subsets[0])
-    if start is None:
-        iterations, classes = _FIRST_ITERATIONS, objective.classes
-        start = discriminant_directions(classes, sigma2, n_components)
-    pooled = statistics.pooled_covariances()
-    metric = rotation_metric(objective, constraint, *pooled, sigma2)
-    options = {"max_iter": iterations, "tol": _TOL}
-    try:
-        manifold = filter_manifold(constraint, metric, *start.shape)
-
-        def cost(point):
-            value, gradient = objective(manifold.filters_of(point))
-            return -value, -gradient
-
-        with one_blas_thread(objective.parallel):
-            point = manifold.point_of(manifold.nearest(start))
-            result = minimize(cost, manifold, point, **options)
-        filters = manifold.filters_of(result.point)
-        return _log_posteriors(statistics, sigma2, filters, fold), filters
-    except (StartError, np.linalg.LinAlgError):  # singular covariances
-        return np.full((len(fold.labels), len(statistics.classes)), -np.inf), start
 
 
 def _log_posteriors(statistics, sigma2, filters, fold):
@@ -578,19 +544,17 @@ def _log_posteriors(statistics, sigma2, filters, fold):
     return (joint - logsumexp(joint, axis=0)).T
 
 
-def regularizations(folds, within):
+def regularizations(folds, shrinkage):
     """The candidates of sigma^2 in descending order.
 
     They range from the largest variance within the classes to a fraction of the
-    smallest positive variance of a class, along any direction: smaller values would
-    change nothing.
+    smallest positive variance of a class, along any direction, with the smallest
+    shrinkage: smaller values would change nothing.
     """
-    largest, variances = np.linalg.eigvalsh(within)[-1], []
-    for fold in folds:
-        training, n_dimensions = fold.training, fold.held_out.shape[1]
-        intensities = class_intensities(SHRINKAGES[-1], training.counts, n_dimensions)
-        covariances = training.shrunk(intensities).covariances
-        variances.append(np.linalg.eigvalsh(covariances).ravel())
+    within = folds.within
+    covariances = [fold.shrunk(shrinkage).covariances for fold in folds.folds]
+    variances = list(map(np.ravel, map(np.linalg.eigvalsh, covariances)))
+    largest = np.linalg.eigvalsh(within)[-1]
     variances = np.concatenate(variances)
     smallest = variances[variances > len(within) * np.finfo(float).eps * largest].min()
     n_steps = int(np.ceil(np.log(largest / smallest) / np.log(_STEP))) + 1
@@ -598,11 +562,9 @@ def regularizations(folds, within):
     return [float(f"{largest / _STEP**k:.8g}") for k in range(n_steps + 1)]
 
 
-def _coordinates(total, n_components, whiten):
-    """The coordinates in which filters are optimized."""
-    if whiten:
-        return whitening_coordinates(total)
-    return principal_coordinates(total, n_components)
+def _subspace(total, n_components, whiten):
+    """The basis of the subspace in which filters are optimized."""
+    return whitening(total) if whiten else principal_axes(total, n_components)
 
 
 def _root(covariance):

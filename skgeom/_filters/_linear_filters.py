@@ -1,7 +1,7 @@
 """Base class of the estimators of linear filters."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -17,16 +17,20 @@ from skgeom._filters._auto import (
     folds_of_samples,
     sampling_noise,
     select,
+    warn_if_not_separated,
+    warn_if_unscaled_filters,
 )
+from skgeom._filters._basis import FEW_FEATURES, Basis, span_of_samples, whitening
 from skgeom._filters._optimization import (
     DEPENDENT,
     FEW_CLASSES,
-    FEW_FEATURES,
     INITIALIZATIONS,
+    Starts,
     group_sizes,
     independent_directions,
-    whitening_coordinates,
+    optimize_filters,
 )
+from skgeom._filters._problem import Problem, Search
 from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._statistics import (
     ClassStatistics,
@@ -35,7 +39,6 @@ from skgeom._statistics import (
     pooled_matrices,
     statistics_of_samples,
     translated,
-    with_noise,
 )
 from skgeom.objectives._covariances import covariances_of
 from skgeom.optim._manifolds import CONSTRAINTS
@@ -50,15 +53,13 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.linalg import FeatureSpace, signs, space_of
+from skgeom.utils.linalg import signs
 from skgeom.utils.methods import predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_order_of_features,
     check_samples,
-    check_semidefinite,
-    check_symmetric,
     check_two_classes,
     validated_samples,
 )
@@ -74,19 +75,38 @@ class TrainingData:
     Attributes
     ----------
     statistics : ClassStatistics
-        Statistics of all samples, in the coordinates of ``space``.
-    space : FeatureSpace
+        Statistics of all samples, in the coordinates of ``basis``.
+    basis : Basis
         The coordinates in which the filters are optimized.
-    y : ndarray of shape (n_samples,) or None
-        The labels.
+    X, y : array of shape (N, n), ndarray of shape (N,), or None
+        The samples and their labels, if they are in memory.
+    samples : array of shape (N, k) or None
+        Coordinates of the samples, relative to ``origin``.
+    origin : ndarray of shape (k,) or None
+        Coordinates of the mean of the samples, if they were centered.
     for_selection : SelectionSamples or None
         Samples for an automatic selection; None without an automatic selection.
     """
 
     statistics: ClassStatistics
-    space: FeatureSpace
+    basis: Basis = field(default_factory=Basis)
+    X: object = None
     y: np.ndarray | None = None
+    samples: object = None
+    origin: np.ndarray | None = None
     for_selection: SelectionSamples | None = None
+
+    def shrunk(self, intensities):
+        """The same data with shrunk covariances; no shrinkage for None."""
+        if intensities is None:
+            return self
+        return replace(self, statistics=self.statistics.shrunk(intensities))
+
+    def in_rows(self, filters):
+        """Filters of all features in rows, in the precision of the samples."""
+        filters = np.ascontiguousarray(self.basis.lift(filters).T)
+        single = self.X is not None and precision(self.X) > np.finfo(float).eps
+        return filters.astype(np.float32 if single else np.float64, copy=False)
 
 
 class BaseFilters(CallbackSupportMixin, LinearProjection):
@@ -111,7 +131,6 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         "regularization": [
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="left"),
-            "array-like",
         ],
         "constraint": [StrOptions(set(CONSTRAINTS))],
         "covariance_estimator": [None, str, HasMethods("fit")],
@@ -274,7 +293,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
     def _training_data(self, X, y, sample_weight=None, groups=None):
         """Validate the data, and compute the statistics of the classes."""
         estimator = self._class_estimator
-        is_auto = "auto" in (self.covariance_estimator, self._sigma2)
+        is_auto = "auto" in (self.covariance_estimator, self.regularization)
         X, y, sample_weight, groups, positions = validated_samples(
             self, X, y, sample_weight, groups, dask=True, accept_sparse="csr"
         )
@@ -288,17 +307,28 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                     X, y, estimator, sample_weight=sample_weight
                 )
             self._set_sizes(statistics.classes)
-            return TrainingData(statistics, FeatureSpace(), for_selection=samples)
+            current_progress().start(None, None)
+            return TrainingData(statistics, for_selection=samples)
         warn_if_outlier(X, sample_weight, positions)
         self._set_sizes(np.unique(y))
-        space = self._space_of(X)
-        statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
-        samples = None
+        if issparse(X) and (X.shape[0] <= X.shape[1] or estimator is not None):
+            # Sparse samples are converted if they are no larger than a covariance.
+            X = X.toarray()
+        basis, samples, origin = Basis(), X, None
+        if not issparse(X) and estimator is None:
+            # Other estimators may have variance outside of the span of the samples.
+            centered, least = self._translation_invariant, self._n_filters
+            basis, samples, origin = span_of_samples(
+                X, centered=centered, n_least=least
+            )
+        statistics = statistics_of_samples(samples, y, sample_weight, estimator)
+        selected = None
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight, groups)
-            given, points = (on_cpu(take(x, rows)) for x in (X, space.samples))
-            samples = SelectionSamples(given, y[rows], weights, groups, points)
-        return TrainingData(statistics, space, y, samples)
+            given, points = (on_cpu(take(x, rows)) for x in (X, samples))
+            selected = SelectionSamples(given, y[rows], weights, groups, points)
+        current_progress().start(X, y)
+        return TrainingData(statistics, basis, X, y, samples, origin, selected)
 
     def _set_sizes(self, classes, argument="y"):
         """Check the numbers of classes and features, and set the number of filters."""
@@ -332,81 +362,41 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         estimator = self.covariance_estimator
         return None if estimator == "auto" else estimator
 
-    @property
-    def _has_noise(self):
-        """Whether ``regularization`` is a noise covariance instead of a variance."""
-        return not isinstance(self.regularization, str | Real)
-
-    @property
-    def _sigma2(self):
-        return 0.0 if self._has_noise else self.regularization
-
-    def _noise(self, space):
-        """The noise covariance in the coordinates of a space, or None without noise."""
-        if not self._has_noise:
-            return None
-        noise, name = on_cpu(self.regularization), "regularization"
-        check_order_of_features(noise, name, self)
-        noise = check_array(noise, dtype=float, ensure_2d=False, input_name=name)
-        expected = (self.n_features_in_, self.n_features_in_)
-        if noise.shape != expected:
-            raise ValueError(
-                f"regularization has shape {noise.shape}. Use 'auto', a number, or a "
-                f"covariance of all features, of shape {expected}."
-            )
-        check_symmetric(noise, name)
-        check_semidefinite(noise[None], name)
-        return space.restrict(space.restrict(noise).T)
-
-    def _space_of(self, X):
-        """The coordinates in which the filters are optimized, for validated samples."""
-        if issparse(X):
-            # Sparse samples are converted if they are no larger than a covariance.
-            if X.shape[0] > X.shape[1] and self._class_estimator is None:
-                return FeatureSpace(X)
-            X = X.toarray()
-        if self._class_estimator is not None or self._has_noise:
-            # The covariances may have variance outside of the span of the samples.
-            return FeatureSpace(X)
-        return space_of(
-            X, centered=self._translation_invariant, n_least=self._n_filters
-        )
-
     def _folds(self, data):
-        """Folds of held-out samples, class sizes and candidates of sigma^2."""
+        """The folds of the samples for the selection, or None."""
         if data.for_selection is None:
-            return [], None, []
+            return None
         return folds_of_samples(
             in_host_memory(data.statistics),
             data.for_selection,
             self._distance_objective,
             self._n_filters,
-            whiten=self._sigma2 == 0,
+            whiten=self.regularization == 0,
             estimator=self._class_estimator,
-            noise=self._noise(data.space),
         )
 
-    def _select(
-        self, statistics, folds=(), counts=None, candidates=(), may_shrink=True
-    ):
-        """Select the shrinkage and sigma^2, on held-out samples if there are folds.
+    def _select(self, statistics, folds=None, may_shrink=True):
+        """Select the shrinkage and sigma^2, on held-out samples if there are folds."""
+        selection = self._selection(statistics, folds, may_shrink)
+        current_progress().print(
+            f"shrinkage {selection.shrinkage} and regularization "
+            f"{selection.regularization:.6g} ({selection.rule})"
+        )
+        return selection
 
-        ``counts`` are the sizes of the classes that determine their intensities, and
-        ``candidates`` those of sigma^2.
-        """
-        sigma2 = self._sigma2
+    def _selection(self, statistics, folds, may_shrink):
+        sigma2 = self.regularization
         shrinks = may_shrink and self.covariance_estimator == "auto"
         if sigma2 != "auto":
             check_regularization(sigma2, statistics)
         if not shrinks and sigma2 != "auto":
             return Choice(None, float(sigma2), "given")
-        if folds:
+        if folds is not None:
             return select(
                 folds,
-                counts,
                 self._distance_objective,
                 SHRINKAGES if shrinks else (None,),
-                candidates if sigma2 == "auto" else (sigma2,),
+                sigma2,
                 self._n_filters,
                 self.constraint,
             )
@@ -422,68 +412,89 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             sigma2 = sampling_noise(*pooled, statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
-    def _store_selection(self, selection):
+    # Optimization
+
+    def _problem(self, objective, within, total, selection, statistics, distance=None):
+        """The problem of all filters.
+
+        ``distance`` is the mean distance of the classes, by default the objective.
+        """
+        classes = (distance or objective).classes
+        sigma2 = selection.regularization
+        span_only = objective.affine_invariant and is_negligible(sigma2, within)
+        if span_only:
+            covariances = classes.on_host().covariances
+            check_regular(statistics, covariances, total, self._n_filters)
+        return Problem(
+            objective,
+            within,
+            total,
+            sigma2,
+            self.constraint,
+            span_only,
+            # The scores were computed with these directions in the subspaces.
+            classes=classes if selection.held_out else None,
+            counts=statistics.counts,
+        )
+
+    def _warn_of_data(self, data, selection):
+        """Warn of classes that are not separated, and of features in other units."""
+        warn_if_not_separated(selection)
+        if self.regularization == "auto":
+            total = pooled_matrices(data.statistics)[1]
+            warn_if_unscaled_filters(total, data.basis, self)
+
+    def _starts(self, data):
+        """The initializations of the parameters ``init`` and ``n_init``."""
+        init, n_init = self._checked_init(), self.n_init
+        if not isinstance(init, str):
+            init = data.basis.restrict(init.T)
+        if n_init == "auto":
+            defaults = {"auto": 8 if self._is_small else 3, "random": 10}
+            n_init = defaults.get(init, 1) if isinstance(init, str) else 1
+        return Starts(init, n_init)
+
+    def _search(self, data, value_name=None):
+        """The parameters of the optimization, and the callback of its progress."""
+        progress, name = current_progress(), value_name or self._value_name
+
+        def report(stage, filters, value):
+            return progress.step(
+                stage,
+                f"{name} {value:.6f}",
+                lambda: {"components_": data.in_rows(filters)},
+                n_steps=self.max_iter,
+            )
+
+        return Search(
+            self.optimizer,
+            self.max_iter,
+            self.tol,
+            report if progress.active else None,
+            random_state=self.random_state,
+        )
+
+    def _optimize(self, problem, selection, starts, search):
+        """The filters, and the results of their groups."""
+        sizes = group_sizes(self._n_filters, self.group_size)
+        refits = selection.rule != "given"
+        filters, groups = optimize_filters(problem, sizes, starts, search, refits)
+        if isinstance(self.init, str):
+            # Sort the filters of a group, whose order would depend on rounding errors.
+            variances = (filters * (problem.total @ filters)).sum(axis=0)
+            group = np.repeat(np.arange(len(groups)), sizes)
+            filters = filters[:, np.lexsort((-variances, group))]
+        return filters, groups
+
+    # Results
+
+    def _store(self, found, data, selection):
+        """Store the selection, the filters, and the statistics of the features."""
+        filters, groups = found
         self.shrinkage_ = selection.shrinkage
         self.class_shrinkages_ = selection.intensities
         self.regularization_ = selection.regularization
         self.selection_ = selection.selection
-        current_progress().print(
-            f"shrinkage {selection.shrinkage} and regularization "
-            f"{selection.regularization:.6g} ({selection.rule})"
-        )
-
-    def _shrunk_with_noise(self, statistics, selection, space):
-        """Shrink the covariances, and add the noise covariance if there is one.
-
-        sigma^2 is not added here, but by :class:`skgeom.objectives.ClassMoments`.
-        """
-        if selection.intensities is not None:
-            statistics = statistics.shrunk(selection.intensities)
-        return with_noise(statistics, self._noise(space))
-
-    # Optimization
-
-    def _n_restarts(self):
-        if self.n_init != "auto":
-            return self.n_init
-        if not isinstance(self.init, str):
-            return 1
-        return {"auto": 8 if self._is_small else 3, "random": 10}.get(self.init, 1)
-
-    def _optimization(self, selection, span_only, space, objective, counts):
-        """Parameters of ``optimize_filters``, from the parameters of the estimator."""
-        init = self._checked_init()
-        if not isinstance(init, str):
-            init = space.restrict(init.T).T
-        return {
-            "n_components": self._n_filters,
-            "regularization": selection.regularization,
-            "span_only": span_only,
-            "constraint": self.constraint,
-            "init": init,
-            "n_init": self._n_restarts(),
-            "group_size": self.group_size,
-            # The scores were computed with these directions in the subspaces.
-            "classes": objective.classes if selection.held_out else None,
-            "counts": counts,
-            "refit_dependent": selection.rule != "given",
-            "random_state": self.random_state,
-            "optimizer": self.optimizer,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-        }
-
-    def _in_rows(self, filters, space):
-        """Filters in rows, in the precision of the samples."""
-        filters = np.ascontiguousarray(space.lift(filters).T)
-        single = space.X is not None and precision(space.X) > np.finfo(float).eps
-        return filters.astype(np.float32 if single else np.float64, copy=False)
-
-    def _store_filters(self, filters, groups, statistics, total, space, quiet=False):
-        """Store the result of ``optimize_filters``, and the statistics of the features.
-
-        The ``statistics`` and the total covariance are in the coordinates of ``space``.
-        """
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
@@ -492,42 +503,20 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         progress.print(
             f"end: {self._value_name} {-last.cost:.6f} after {self.n_iter_} iterations"
         )
-        if isinstance(self.init, str):
-            # Sort the filters of a group, whose order would depend on rounding errors.
-            variances = (filters * (total @ filters)).sum(axis=0)
-            group = np.repeat(
-                np.arange(len(groups)), group_sizes(self._n_filters, self.group_size)
-            )
-            filters = filters[:, np.lexsort((-variances, group))]
-        filters = filters * signs(space.lift(filters).T)
-        self.components_ = self._in_rows(filters, space)
+        filters = filters * signs(data.basis.lift(filters).T)
+        self.components_ = data.in_rows(filters)
         self.objective_ = -last.cost
         self.restart_objectives_ = np.concatenate([values for _, values in groups])
-        if not quiet:
-            self._warn(groups, filters)
-        self.classes_ = statistics.classes
-        self.statistics_ = statistics.project(filters.T)
-        if space.origin is not None:
-            self.statistics_ = translated(self.statistics_, space.origin @ filters)
+        self.classes_ = data.statistics.classes
+        self.statistics_ = data.statistics.project(filters.T)
+        if data.origin is not None:
+            self.statistics_ = translated(self.statistics_, data.origin @ filters)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._distance_parameters
         }
+        return self
 
-    def _reporter(self, space, name=None):
-        """The callback of an optimization; None if nothing is reported."""
-        progress = current_progress()
-
-        def report(stage, filters, value):
-            return progress.step(
-                stage,
-                f"{name or self._value_name} {value:.6f}",
-                lambda: {"components_": self._in_rows(filters, space)},
-                n_steps=self.max_iter,
-            )
-
-        return report if progress.active else None
-
-    def _warn(self, groups, filters):
+    def _warn_of_filters(self, filters, groups, sigma2):
         """Warn if the optimization did not converge or if filters are dependent."""
         for result, _ in groups:
             if not result.converged:
@@ -541,10 +530,10 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
                     ConvergenceWarning,
                 )
         rank = independent_directions(filters)
-        if rank < self._n_filters and abs(self.objective_) > DEPENDENT:
+        if rank < self._n_filters and abs(groups[-1][0].cost) > DEPENDENT:
             warn_user(
                 f"The {self._n_filters} filters span {rank} directions only: with "
-                f"regularization_={self.regularization_:.3g}, repeating a filter "
+                f"regularization_={sigma2:.3g}, repeating a filter "
                 "increases the objective more than adding a filter in a new direction. "
                 "Use constraint='orthonormal', a smaller regularization, or fewer "
                 "components.",
@@ -575,7 +564,7 @@ def check_regular(statistics, covariances, total, n_components):
     With a singular covariance, a class distance is infinite for some filters, and the
     objective has no maximum. The ranks do not depend on the units of the features.
     """
-    basis = whitening_coordinates(total).basis
+    basis = whitening(total).columns
     rank = basis.shape[1]
     if n_components > rank:
         raise ValueError(

@@ -1,30 +1,29 @@
 """Accuracy maximization analysis with Gaussian responses, AMA-Gauss."""
 
 from copy import copy
-from numbers import Integral
+from dataclasses import replace
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgeom._filters._auto import warn_if_not_separated, warn_if_unscaled_filters
-from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
+from skgeom._filters._linear_filters import BaseFilters
 from skgeom._filters._optimization import (
     INITIALIZATIONS,
+    Starts,
+    group_sizes,
     growing_rows,
     optimize_filters,
-    prefixed,
 )
 from skgeom._filters.sqfa import SQFA
-from skgeom._statistics import in_host_memory, pooled_matrices
+from skgeom._statistics import pooled_matrices
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._objective import Objective
 from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation
-from skgeom.utils._dask import is_dask, row_blocks
-from skgeom.utils._sklearn import Interval, StrOptions
+from skgeom.utils._dask import row_blocks
+from skgeom.utils._sklearn import StrOptions
 from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.methods import fit_method
-from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_priors, class_factors
 
 # Number of initializations with init="auto": the filters of SQFA, and random filters.
@@ -82,13 +81,8 @@ class AMAGauss(BaseFilters):
         "balanced", weights inversely proportional to the numbers of samples; or a
         dictionary that maps labels to weights. Classes that are missing in the
         dictionary have weight one. The priors do not depend on ``class_weight``.
-    batch_size : int or None, default=None
-        If given, AMA-Gauss is optimized by stochastic gradient ascent with batches of
-        this number of samples. The steps become shorter when the objective no longer
-        increases. This optimization ignores ``optimizer`` and ``tol``, and ``max_iter``
-        and ``n_iter_`` count its epochs. The result is slightly less precise.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random initializations, and of the order of the samples in batches.
+        Seed of the random initializations, and of the order of blocks of Dask arrays.
         If there are more than 100 classes, also the seed of the random subsets of pairs
         of classes that are used to optimize the initial filters.
     {verbose}
@@ -126,7 +120,7 @@ class AMAGauss(BaseFilters):
     With at least 64,000 samples, and at least 800 samples for each entry of
     ``components_``, the optimization begins with a fixed random subset of the samples.
     The subset grows until it contains all samples. This requires
-    ``optimizer="lbfgs"`` and ``batch_size=None``.
+    ``optimizer="lbfgs"``.
 
     The automatic selection of shrinkage and regularization optimizes the filters of
     each fold for the Hellinger distance, which is also the objective of the initial
@@ -168,7 +162,6 @@ class AMAGauss(BaseFilters):
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
         "priors": [None, StrOptions({"uniform"}), "array-like"],
-        "batch_size": [None, Interval(Integral, 1, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
@@ -187,7 +180,6 @@ class AMAGauss(BaseFilters):
         tol=1e-6,
         priors="uniform",
         class_weight=None,
-        batch_size=None,
         random_state=None,
         verbose=0,
     ):
@@ -203,7 +195,6 @@ class AMAGauss(BaseFilters):
         self.tol = tol
         self.priors = priors
         self.class_weight = class_weight
-        self.batch_size = batch_size
         self.random_state = random_state
         self.verbose = verbose
 
@@ -217,7 +208,9 @@ class AMAGauss(BaseFilters):
             The samples; not modified. A Dask array is read once for the class
             statistics and for the samples of the automatic selection, at most 10,000.
             The filters are then optimized by stochastic gradient ascent, which reads
-            all blocks in each epoch and makes one step per block. Sparse samples are
+            all blocks in each epoch and makes one step per block. This ignores
+            ``optimizer`` and ``tol``, and ``max_iter`` and ``n_iter_`` count its
+            epochs. Sparse samples are
             converted to dense arrays: in blocks of rows if there are more samples than
             features and ``covariance_estimator`` is "auto" or None, and all at once
             otherwise.
@@ -241,8 +234,7 @@ class AMAGauss(BaseFilters):
             parameters are selected and each group contains all samples of a class, if
             ``n_components`` exceeds the number of features, if ``init`` or ``priors``
             has a wrong shape or value, if a class covariance is singular and
-            ``regularization`` is 0, if X is a Dask array and ``batch_size`` is given,
-            or if the objective is infinite or NaN.
+            ``regularization`` is 0, or if the objective is infinite or NaN.
         TypeError
             If ``groups`` is given and X is a Dask array or data frame.
 
@@ -258,87 +250,60 @@ class AMAGauss(BaseFilters):
             a tenth of the features have more than 99 % of it and ``regularization`` is
             "auto".
         """
-        if is_dask(X) and self.batch_size is not None:
-            raise ValueError(
-                "For Dask input, each block is one batch. Rechunk X to this number of "
-                f"rows, and set batch_size=None instead of {self.batch_size}."
-            )
         data = self._training_data(X, y, groups=groups)
-        space = data.space
-        current_progress().start(space.X, data.y)
-        selection = self._select(data.statistics, *self._folds(data))
-        self._store_selection(selection)
-        warn_if_not_separated(selection)
-        statistics = self._shrunk_with_noise(data.statistics, selection, space)
-        sigma2, counts = selection.regularization, statistics.counts
-        priors = check_priors(self.priors, counts)
-        self.priors_ = priors
-        factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
-        model = statistics, sigma2, np.log(priors), factors
-        if is_dask(X):
-            blocks = [block[:2] for block in row_blocks(X, y)]
-            objective = BlockInformation(blocks, *model)
-        else:
-            labels = np.searchsorted(statistics.classes, data.y)
-            objective = _information(space.samples, labels, *model)
-        within, total = pooled_matrices(statistics)
-        if self._sigma2 == "auto":
-            warn_if_unscaled_filters(total, space, self)
-        span_only = is_negligible(sigma2, within)
-        if span_only:
-            check_regular(
-                statistics,
-                in_host_memory(statistics).covariances,
-                total,
-                self._n_filters,
-            )
-        optimization = self._optimization(
-            selection,
-            span_only,
-            space,
-            self._distance_objective(statistics, sigma2),
-            counts,
-        )
-        if isinstance(self.init, str) and self.init == "auto":
-            start = self._filters_of_sqfa(
-                optimization, statistics, within, total, space
-            )
-            # The filters of SQFA are one of the initializations.
-            n_init = (_N_INIT if self.n_init == "auto" else self.n_init) - 1
-            optimization |= {"init": "random", "n_init": n_init, "warm_start": start}
-        optimization |= self._over_samples(objective)
-        report = self._reporter(space)
-        filters, groups = optimize_filters(
-            objective, within, total, callback=report, **optimization
-        )
-        self._store_filters(filters, groups, statistics, total, space)
+        selection = self._select(data.statistics, self._folds(data))
+        data = data.shrunk(selection.intensities)
+        objective = self._information(data, selection, X, y)
+        filters = self._learn(objective, data, selection)
+        self._store(filters, data, selection)
         # Convert the information to the mean log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         return self
 
-    def _over_samples(self, objective):
-        """Options for an optimization with batches or growing subsets of samples."""
-        batch_size = self.batch_size
-        if isinstance(objective, BlockInformation):
-            batch_size = 1  # block
-        if batch_size is not None:
-            # Batches and random initializations share one source of random numbers.
-            rng = check_random_state(self.random_state)
-            return {"random_state": rng, "batches": (batch_size, rng), "subsets": []}
-        n_entries = self._n_filters * objective.n_features
-        parts = growing_rows(objective.n_samples, n_entries)
-        return {"subsets": parts if self.optimizer == "lbfgs" else []}
+    def _information(self, data, selection, X, y):
+        """The objective; X and y are Dask arrays, unless the data are in memory."""
+        statistics, counts = data.statistics, data.statistics.counts
+        self.priors_ = priors = check_priors(self.priors, counts)
+        factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
+        model = statistics, selection.regularization, np.log(priors), factors
+        if data.X is None:
+            return BlockInformation([block[:2] for block in row_blocks(X, y)], *model)
+        labels = np.searchsorted(statistics.classes, data.y)
+        return _information(data.samples, labels, *model)
 
-    def _filters_of_sqfa(self, optimization, statistics, within, total, space):
-        """Filters of SQFA with the Hellinger distance."""
-        # Equal filters have equal gradients and would remain equal.
-        options = {"n_init": len(INITIALIZATIONS["auto"]), "refit_dependent": True}
-        objective = self._distance_objective(statistics, optimization["regularization"])
-        report = prefixed("SQFA", self._reporter(space, "distance"))
-        filters, _ = optimize_filters(
-            objective, within, total, callback=report, **{**optimization, **options}
-        )
-        return filters
+    def _learn(self, objective, data, selection):
+        """The filters, from those of SQFA with the Hellinger distance by default."""
+        statistics, starts = data.statistics, self._starts(data)
+        distance = self._distance_objective(statistics, selection.regularization)
+        within, total = pooled_matrices(statistics)
+        moments = within, total, selection, statistics
+        problem = self._problem(objective, *moments, distance)
+        self._warn_of_data(data, selection)
+        if isinstance(self.init, str) and self.init == "auto":
+            # Equal filters have equal gradients and would remain equal.
+            search = self._search(data, "distance").labelled("SQFA")
+            filters, _ = optimize_filters(
+                replace(problem, objective=distance),
+                group_sizes(self._n_filters, self.group_size),
+                Starts(self.init, len(INITIALIZATIONS["auto"])),
+                search,
+                refit_dependent=True,
+            )
+            # The filters of SQFA are one of the initializations.
+            n_init = (_N_INIT if self.n_init == "auto" else self.n_init) - 1
+            starts = Starts("random", n_init, filters)
+        search = self._search(data)
+        if data.X is None:
+            # Blocks and random initializations share one source of random numbers.
+            rng = check_random_state(self.random_state)
+            search = replace(search, random_state=rng, in_blocks=True)
+        elif self.optimizer == "lbfgs":
+            n_entries = self._n_filters * objective.n_features
+            rows = growing_rows(objective.n_samples, n_entries)
+            search = replace(search, subsets=rows)
+        found = self._optimize(problem, selection, starts, search)
+        self._warn_of_filters(*found, selection.regularization)
+        return found
 
     @staticmethod
     def _distance_objective(statistics, sigma2):

@@ -1,19 +1,14 @@
 """Supervised quadratic feature analysis (SQFA) with Gaussians or second moments."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import issparse
 
-from skgeom._filters._auto import (
-    folds_of_summaries,
-    warn_if_not_separated,
-    warn_if_unscaled_filters,
-)
-from skgeom._filters._linear_filters import BaseFilters, check_regular, is_negligible
-from skgeom._filters._optimization import (
-    INITIALIZATIONS,
-    independent_directions,
-    optimize_filters,
-)
+from skgeom._filters._auto import folds_of_summaries
+from skgeom._filters._basis import orthonormal
+from skgeom._filters._linear_filters import BaseFilters, TrainingData
+from skgeom._filters._optimization import INITIALIZATIONS, independent_directions
 from skgeom._statistics import (
     ClassStatistics,
     checked_statistics,
@@ -31,13 +26,11 @@ from skgeom.objectives._covariances import StructuredCovariances, plus_outer_pro
 from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.utils._sklearn import StrOptions
 from skgeom.utils.docs import documented_parameters, substitute_docs
-from skgeom.utils.linalg import AxesSpace, FeatureSpace
 from skgeom.utils.methods import fit_method, statistics_method, update_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
-    class_factors,
     has_labels,
     validated_samples,
 )
@@ -50,7 +43,6 @@ def _constraints(distances):
         **BaseFilters._parameter_constraints,
         "distance": [StrOptions(distances.keys()), callable],
         "squared": ["boolean"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
         "pair_weight": ["array-like", None],
     }
 
@@ -94,7 +86,7 @@ class SQFA(BaseFilters):
         computes its gradient.
     squared : bool, default=False
         Whether to average the squares of the distances.
-    regularization : "auto", float or array-like, default="auto"
+    regularization : "auto" or float, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to the
         variance of each filter's output. Directions whose total variance is smaller
         than :math:`\sigma^2` contribute little. ``"auto"`` computes the mean log
@@ -103,10 +95,8 @@ class SQFA(BaseFilters):
         standard error of the best result (see the user guide). If X is multiplied by a,
         the selected value is multiplied by :math:`a^2`. With 0, the class covariances
         must be nonsingular in the span of the samples, unless the objective is finite
-        for singular covariances. A matrix of shape (n_features, n_features) is the
-        covariance N of known noise that X does not contain, such as sensor noise: class
-        i then has the covariance :math:`F^\top (\Phi_i + N) F`. In this case
-        ``statistics_`` include the noise, and ``regularization_`` is 0.
+        for singular covariances. To add the covariance of known noise, see
+        :meth:`ClassStatistics.with_noise`.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal. If the
         shrinkage or the regularization is selected automatically and the filters of
@@ -123,20 +113,14 @@ class SQFA(BaseFilters):
         ``pyriemann.geometry.covariance``. An object must have a method ``fit(X)`` that
         sets ``covariance_``. The class means are always sample means. With ``"auto"``
         or None and fewer samples than features, the filters are optimized in the span
-        of the samples. With other estimators, or if ``regularization`` is a matrix, the
-        filters are optimized in the space of all features, because the covariances can
-        have variance outside of the span.
-    class_weight : None, "balanced" or dict, default=None
-        Weights w of the classes: the pair of classes i and j has the weight
-        :math:`w_i w_j` in the mean distance. None and ``"balanced"`` weight all classes
-        equally, whatever their numbers of samples, so imbalanced classes need no
-        weights here; set the ``priors`` of the classifier instead. Classes that are
-        missing in a dictionary have weight one.
+        of the samples. With other estimators, the filters are optimized in the space of
+        all features, because the covariances can have variance outside of the span.
     pair_weight : array-like of shape (n_classes, n_classes) or None, default=None
         Symmetric weights V of the pairs of classes, zero or positive, in the order of
-        ``classes_``: the pair of classes i and j has the weight
-        :math:`w_i w_j V_{ij}` in the mean distance. The diagonal and pairs of weight
-        zero are ignored. With None, all V are one.
+        ``classes_``: the pair of classes i and j has the weight :math:`V_{ij}` in the
+        mean distance. The diagonal and pairs of weight zero are ignored. With None, all
+        classes have the same weight, whatever their numbers of samples, so imbalanced
+        classes need no weights here; set the ``priors`` of the classifier instead.
     init : str or array-like of shape (n_components, n_features), default="auto"
         Initial filters: ``"pca"``, the leading principal axes; ``"lda"``, the linear
         discriminants, completed by principal axes; ``"random"``; or an array.
@@ -177,11 +161,10 @@ class SQFA(BaseFilters):
         The filters.
     objective_ : float
         Mean distance of all pairs of classes, or mean squared distance if ``squared``,
-        with the weights of ``class_weight`` and ``pair_weight`` and with
-        ``regularization_`` added to the variances of the filter outputs. This is the
-        weighted mean of the entries of ``class_distances()`` above the diagonal, or of
-        their squares. With more than 1,024 classes, the mean is estimated from about
-        524,288 pairs.
+        with the weights ``pair_weight`` and with ``regularization_`` added to the
+        variances of the filter outputs. This is the weighted mean of the entries of
+        ``class_distances()`` above the diagonal, or of their squares. With more than
+        1,024 classes, the mean is estimated from about 524,288 pairs.
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes in the feature space. If the
         covariances are shrunk, the statistics contain the shrunk covariances.
@@ -252,7 +235,7 @@ class SQFA(BaseFilters):
 
     _parameter_constraints = _constraints(DISTANCES)
     _distances = DISTANCES
-    _distance_parameters = ("distance", "squared", "class_weight", "pair_weight")
+    _distance_parameters = ("distance", "squared", "pair_weight")
 
     def __init__(
         self,
@@ -263,7 +246,6 @@ class SQFA(BaseFilters):
         regularization="auto",
         constraint="unit-norm",
         covariance_estimator="auto",
-        class_weight=None,
         pair_weight=None,
         init="auto",
         n_init="auto",
@@ -280,7 +262,6 @@ class SQFA(BaseFilters):
         self.regularization = regularization
         self.constraint = constraint
         self.covariance_estimator = covariance_estimator
-        self.class_weight = class_weight
         self.pair_weight = pair_weight
         self.init = init
         self.n_init = n_init
@@ -349,10 +330,11 @@ class SQFA(BaseFilters):
             more than 99 % of the variance and ``regularization`` is "auto".
         """
         data = self._training_data(X, y, sample_weight, groups)
-        current_progress().start(data.space.X, data.y)
-        selection = self._select(data.statistics, *self._folds(data))
-        statistics = self._shrunk_with_noise(data.statistics, selection, data.space)
-        return self._learn(statistics, selection, data.space)
+        selection = self._select(data.statistics, self._folds(data))
+        data = data.shrunk(selection.intensities)
+        objective = self._distance_objective(data.statistics, selection.regularization)
+        filters = self._learn(objective, data, selection)
+        return self._store(filters, data, selection)
 
     @update_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -407,11 +389,13 @@ class SQFA(BaseFilters):
         streamed = before + ClassStatistics.from_data(X, y, sample_weight=weights)
         self._set_sizes(streamed.classes)
         last = None if first else self._filters().T
-        selection = self._select(streamed)
-        space = FeatureSpace()
-        statistics = self._shrunk_with_noise(streamed, selection, space)
         current_progress().start()
-        self._learn(statistics, selection, space, last)
+        data = TrainingData(streamed)
+        selection = self._select(streamed)
+        data = data.shrunk(selection.intensities)
+        objective = self._distance_objective(data.statistics, selection.regularization)
+        filters = self._learn(objective, data, selection, last)
+        self._store(filters, data, selection)
         self._streamed = streamed
         return self
 
@@ -471,42 +455,27 @@ class SQFA(BaseFilters):
                 f"the statistics: n_axes={len(axes)}."
             )
         current_progress().start()
-        space = FeatureSpace() if axes is None else AxesSpace(axes)
+        data, folds = TrainingData(all_folds), None
         if axes is not None:
-            parts, all_folds = list(map(without_axes, parts)), without_axes(all_folds)
-        folds = [], None, []
-        if is_list and "auto" in (self.covariance_estimator, self._sigma2):
-            folds = folds_of_summaries(
-                list(map(in_host_memory, parts)),
-                in_host_memory(all_folds),
-                self._n_filters,
-                whiten=self._sigma2 == 0,
-                noise=self._noise(space),
-            )
-        selection = self._select(all_folds, *folds, may_shrink=is_list)
-        statistics = self._shrunk_with_noise(all_folds, selection, space)
-        return self._learn(statistics, selection, space)
+            parts = list(map(without_axes, parts))
+            data = TrainingData(without_axes(all_folds), orthonormal(axes.T))
+        if is_list and "auto" in (self.covariance_estimator, self.regularization):
+            whiten = self.regularization == 0
+            parts = list(map(in_host_memory, parts))
+            whole = in_host_memory(data.statistics)
+            folds = folds_of_summaries(parts, whole, self._n_filters, whiten)
+        selection = self._select(data.statistics, folds, may_shrink=is_list)
+        data = data.shrunk(selection.intensities)
+        objective = self._distance_objective(data.statistics, selection.regularization)
+        filters = self._learn(objective, data, selection)
+        return self._store(filters, data, selection)
 
-    def _learn(self, statistics, selection, space, start=None):
-        """Optimize the filters, and store them."""
+    def _learn(self, objective, data, selection, last=None):
+        """The filters, with the ``last`` filters as an additional initialization."""
         vars(self).pop("_streamed", None)
-        self._store_selection(selection)
-        sigma2 = selection.regularization
-        objective = self._distance_objective(statistics, sigma2)
-        classes = objective.classes
-        within, total = _pooled(statistics, self._second_moments)
-        span_only = objective.affine_invariant and is_negligible(sigma2, within)
-        if span_only:
-            check_regular(
-                statistics, classes.on_host().covariances, total, self._n_filters
-            )
-        optimization = self._optimization(
-            selection, span_only, space, objective, statistics.counts
-        )
-        if start is not None and self._continues_from(start):
-            n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
-            optimization |= {"warm_start": start, "n_init": n_init}
-        coincide = _coincide(classes, total)
+        within, total = _pooled(data.statistics, self._second_moments)
+        problem = self._problem(objective, within, total, selection, data.statistics)
+        coincide = _coincide(objective.classes, total)
         if coincide:
             warn_user(
                 "All class distances are zero: the class means and covariances are "
@@ -514,18 +483,20 @@ class SQFA(BaseFilters):
                 UserWarning,
             )
         else:
-            structured = isinstance(classes.covariances, StructuredCovariances)
+            covariances = objective.classes.covariances
+            structured = isinstance(covariances, StructuredCovariances)
             if selection.shrinkage is None and not structured:
-                _warn_of_few_samples(statistics, classes.on_host().covariances)
-            warn_if_not_separated(selection)
-            if self._sigma2 == "auto":
-                warn_if_unscaled_filters(pooled_matrices(statistics)[1], space, self)
-        report = self._reporter(space)
-        filters, groups = optimize_filters(
-            objective, within, total, callback=report, **optimization
-        )
-        self._store_filters(filters, groups, statistics, total, space, quiet=coincide)
-        return self
+                covariances = objective.classes.on_host().covariances
+                _warn_of_few_samples(data.statistics, covariances)
+            self._warn_of_data(data, selection)
+        starts = self._starts(data)
+        if last is not None and self._continues_from(last):
+            n_init = min(starts.n_init, len(INITIALIZATIONS["auto"]))
+            starts = replace(starts, extra=last, n_init=n_init)
+        found = self._optimize(problem, selection, starts, self._search(data))
+        if not coincide:
+            self._warn_of_filters(*found, selection.regularization)
+        return found
 
     def _continues_from(self, filters):
         """Whether the optimization can start from these filters.
@@ -562,18 +533,13 @@ class SQFA(BaseFilters):
             if distance.translation_invariant:
                 # A large offset that all classes share would reduce the precision.
                 means = means - means.mean(axis=0)
-        # "balanced" has no effect: each class counts once.
-        classes = statistics.classes
-        weights = class_factors(own["class_weight"], classes, zero=True)
-        of_pairs = _weights_of_pairs(own["pair_weight"], len(classes))
-        objective = MeanPairwiseDistance(
-            means, covariances, sigma2, distance, own["squared"], weights, of_pairs
-        )
+        of_pairs = _weights_of_pairs(own["pair_weight"], len(statistics.classes))
+        model = means, covariances, sigma2, distance, own["squared"]
+        objective = MeanPairwiseDistance(*model, pair_weights=of_pairs)
         if objective.n_pairs == 0:
             raise ValueError(
-                "No pair of classes has a positive weight. Set class_weight to "
-                "positive values for at least two classes, and pair_weight for a pair "
-                "of them."
+                "No pair of classes has a positive weight. Set pair_weight to a "
+                "positive value for at least one pair."
             )
         return objective
 
@@ -607,7 +573,6 @@ class SecondMomentSQFA(SQFA):
     {regularization}
     {constraint}
     {covariance_estimator}
-    {class_weight}
     {pair_weight}
     {init}
     {n_init}
@@ -673,7 +638,6 @@ class SecondMomentSQFA(SQFA):
         regularization="auto",
         constraint="unit-norm",
         covariance_estimator="auto",
-        class_weight=None,
         pair_weight=None,
         init="auto",
         n_init="auto",
@@ -691,7 +655,6 @@ class SecondMomentSQFA(SQFA):
             regularization=regularization,
             constraint=constraint,
             covariance_estimator=covariance_estimator,
-            class_weight=class_weight,
             pair_weight=pair_weight,
             init=init,
             n_init=n_init,

@@ -97,7 +97,7 @@ class LandmarkFeatures:
     def __init__(self, matrix, columns, dtype):
         # Division by L amplifies rounding errors by the inverse of the smallest pivot.
         # The factorization therefore ends before pivots are as small as rounding.
-        self.kernel_max = float(check_finite_kernel(matrix)) or 1.0
+        self.kernel_max = check_finite_kernel(matrix) or 1.0
         factor, pivots = pivoted_cholesky(
             to_numpy(matrix) / self.kernel_max, np.finfo(dtype).eps ** 0.75
         )

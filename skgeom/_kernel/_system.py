@@ -68,15 +68,10 @@ LIGHT = np.sqrt(_EPS)
 _LEAST_ITERATED = 1000
 
 
-def max_abs(matrix):
-    """Largest magnitude of the entries of a matrix, without a copy of the matrix."""
-    xp = namespace(matrix)
-    return max(float(xp.max(matrix)), -float(xp.min(matrix)))
-
-
 def check_finite_kernel(kernel):
     """Largest magnitude of a kernel matrix; raises ValueError for NaN or infinity."""
-    largest = max_abs(kernel)
+    xp = namespace(kernel)
+    largest = max(float(xp.max(kernel)), -float(xp.min(kernel)))  # without a copy
     if not np.isfinite(largest):
         raise ValueError(
             "The kernel matrix contains NaN or infinite values. Scale X, or change the "
@@ -183,7 +178,7 @@ class KernelSystem:
         self._is_definite = kernel.definite
         # The kernel is divided by its largest magnitude, so that squares neither
         # overflow nor underflow.
-        self.kernel_max = float(check_finite_kernel(matrix))
+        self.kernel_max = check_finite_kernel(matrix)
         if self.kernel_max < np.finfo(np.float64).tiny:
             raise ValueError(ALL_SAMPLES_EQUAL)
         self.root_weights = np.sqrt(self.weights)
@@ -199,7 +194,7 @@ class KernelSystem:
         # A centered matrix or class means are zero up to rounding below this fraction
         # of the kernel.
         rounding = max(len(self.codes) * _EPS, self.precision)
-        if max_abs(matrix) <= rounding * self.weights.max():
+        if check_finite_kernel(matrix) <= rounding * self.weights.max():
             raise ValueError(ALL_SAMPLES_EQUAL)
         levels = class_contrasts(self.class_weights)
         levels = levels / np.sqrt(self.class_weights)[:, None]

@@ -44,8 +44,10 @@ class RowSummary:
         positions, squares = np.empty((2, n_samples))
         with np.errstate(over="ignore", invalid="ignore"):
             batches = list(gen_batches(n_samples, ROWS_PER_BLOCK))
-            total = sum(X[batch].T @ weights[batch] for batch in batches)
-            center = total / (weight or 1)
+            center = np.zeros(X.shape[1])
+            for batch in batches:
+                center += X[batch].T @ weights[batch]
+            center /= weight or 1
             for batch in batches:
                 rows = X[batch].astype(np.float64)
                 if issparse(rows):

@@ -134,9 +134,10 @@ class KernelDiscriminantAnalysis(
         :math:`\|\tilde K\|_F^2` for ``penalty="identity"``. The value is therefore
         comparable across data sets and kernels.
 
-        ``"auto"`` selects one of 17 values. They are between 1 and 1e-8 (between 1 and
-        1e-12 for ``penalty="identity"``) for the samples of the selection, and smaller
-        for all samples, because :math:`\lambda` is the same.
+        ``"auto"`` selects one of 17 values, from 1 to 1e-8 (to 1e-12 for
+        ``penalty="identity"``), on about 500 samples. ``regularization_`` is smaller if
+        there are more samples: :math:`\lambda` is the same, but the trace of
+        :math:`\tilde K` grows with the number of samples.
 
         With 0, the solver must be ``"eigen"``, which ``"auto"`` selects for up to
         10,000 samples, and :math:`S_w` must be nonsingular. The largest allowed value

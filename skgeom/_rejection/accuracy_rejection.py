@@ -7,9 +7,6 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom.utils.array_api import (
-    on_cpu,
-)
 from skgeom.utils.validation import (
     check_array,
     check_labels,
@@ -96,10 +93,10 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     >>> thresholds
     array([0.6, 0.8, 0.9])
     """
-    y_true = column_or_1d(on_cpu(known_labels(y_true, "y_true")))
+    y_true = column_or_1d(known_labels(y_true, "y_true"))
     assert_all_finite(y_true, input_name="y_true")
     found = np.unique(y_true)
-    labels = found if labels is None else column_or_1d(on_cpu(labels))
+    labels = found if labels is None else column_or_1d(known_labels(labels, "labels"))
     check_labels(y_score, -1, labels, "y_score", "labels")
     y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
     check_consistent_length(y_true, y_score)

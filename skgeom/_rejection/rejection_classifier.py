@@ -274,10 +274,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If no threshold meets ``target_error``.
         """
         # Labels and weights fit into memory, also if X does not.
-        labels = known_labels(in_memory(y))
+        labels = in_memory(y)
         routed, weights = self._routed(X, sample_weight, fit_params)
         self._check_parameters(X, weights)
-        check_holds_numbers(labels, "y")
         check_holds_numbers(weights, "sample_weight")
         checked = checked_labels(labels, X)
         (X,) = indexable(X)
@@ -485,7 +484,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If labels are missing, are text although the classes are numbers or vice
             versa, or if a weight is negative, NaN or infinite, or all are zero.
         """
-        y = on_cpu(known_labels(in_memory(y)))
+        y = known_labels(in_memory(y))
         predicted = on_cpu(in_memory(self.predict(X)))
         y = checked_targets(y, predicted)
         check_kind(y, on_cpu(self._labels))

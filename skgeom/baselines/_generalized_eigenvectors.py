@@ -6,9 +6,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.linalg import eigh
 
+from skgeom._filters._basis import span_of_samples
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import Interval
-from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
+from skgeom.utils.linalg import fix_signs, whitening_basis
 from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import encoded_labels, validated_samples
 
@@ -124,9 +125,9 @@ class GeneralizedEigenvectors(LinearProjection):
                 f"n_components={self.n_components} exceeds the number of ordered pairs "
                 f"of classes, {len(pairs)}. Use at most {len(pairs)}."
             )
-        space = space_of(X, centered=False)
+        basis, samples, _ = span_of_samples(X, centered=False)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
-        samples = space.samples / scale
+        samples = samples / scale
         groups = [samples[codes == code] for code in range(len(self.classes_))]
         moments = [group.T @ group / len(group) for group in groups]
         bases = [self._whitening(moment, k) for k, moment in enumerate(moments)]
@@ -139,9 +140,8 @@ class GeneralizedEigenvectors(LinearProjection):
             vectors.extend((bases[j] @ axis).T)
         order = np.argsort(-np.array(values), kind="stable")[: self.n_components]
         self.eigenvalues_ = np.array(values)[order]
-        self.components_ = fix_signs(
-            space.lift(np.array(vectors)[order].T).T / scale,
-        )
+        filters = basis.lift(np.array(vectors)[order].T).T
+        self.components_ = fix_signs(filters / scale)
         self.pairs_ = self.classes_[np.array(pairs)[order]]
         return self
 

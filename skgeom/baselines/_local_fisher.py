@@ -5,9 +5,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
+from skgeom._filters._basis import span_of_samples
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils._sklearn import Interval, StrOptions
-from skgeom.utils.linalg import fix_signs, space_of, whitening_basis
+from skgeom.utils.linalg import fix_signs, whitening_basis
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import encoded_labels, validated_samples
@@ -144,8 +145,9 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         """
         X, y, *_ = validated_samples(self, X, y, double=True)
         self.classes_, codes = encoded_labels(y, type(self).__name__)
-        space = space_of(X, centered=True, n_least=self.n_components)
-        X = space.samples - space.samples.mean(axis=0)
+        n_least = self.n_components
+        basis, samples, _ = span_of_samples(X, centered=True, n_least=n_least)
+        X = samples - samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         within, mixture = self._scatters(X / scale, codes)
         vectors, self.eigenvalues_ = self._solve(within, mixture)
@@ -155,7 +157,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             vectors = vectors / scale
         if self.embedding == "weighted":
             vectors = vectors * np.sqrt(np.maximum(self.eigenvalues_, 0))
-        self.components_ = fix_signs(space.lift(vectors).T)
+        self.components_ = fix_signs(basis.lift(vectors).T)
         return self
 
     def _scatters(self, X, codes):

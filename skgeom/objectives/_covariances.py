@@ -205,11 +205,10 @@ class _BlocksPlusRows:
     def __array__(self, dtype=None, copy=None):
         raise ValueError(
             f"Structured covariances of shape {self.shape} cannot become an array. "
-            "SQFA and SecondMomentSQFA.fit_statistics accept them, unless "
-            "regularization is a matrix. With more than 1,000 features, regularization "
-            "must be positive, init must be a name, and group_size must be None with "
-            "constraint='orthonormal'. In all other cases, use the statistics of "
-            "features, statistics.project(filters)."
+            "SQFA and SecondMomentSQFA.fit_statistics accept them. With more than "
+            "1,000 features, regularization must be positive, init must be a name, and "
+            "group_size must be None with constraint='orthonormal'. In all other "
+            "cases, use the statistics of features, statistics.project(filters)."
         )
 
     def plus(self, rows, weights):
@@ -277,7 +276,13 @@ class StructuredCovariances(_BlocksPlusRows):
         """The covariances themselves."""
         return self
 
+    def to(self, convert):
+        """The covariances, which are always in CPU memory."""
+        return self
+
     def __getitem__(self, k):
+        if isinstance(k, tuple):
+            return self.__array__()
         return StructuredMatrix(self._blocks[k], self._weights[k], self._rows)
 
     def take(self, classes):

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent on a manifold, for objectives of many samples."""
+"""Stochastic gradient descent on a manifold, for samples that do not fit in memory."""
 
 import numpy as np
 
@@ -19,17 +19,9 @@ _MAX_HALVINGS = 8
 
 
 def minimize_in_batches(
-    value_and_gradient,
-    n_samples,
-    manifold,
-    start,
-    batch_size,
-    rng,
-    *,
-    max_iter,
-    callback=None,
+    value_and_gradient, n_batches, manifold, start, rng, *, max_iter, callback=None
 ):
-    """Minimize the mean of a cost over samples by stochastic gradient descent.
+    """Minimize the mean of a cost over batches by stochastic gradient descent.
 
     Each step follows the gradient of a batch, divided by the root mean square norm of
     all gradients so far (a Riemannian form of Adagrad, after Becigneul and Ganea,
@@ -40,19 +32,16 @@ def minimize_in_batches(
     Parameters
     ----------
     value_and_gradient : callable
-        Maps a point to ``(cost, euclidean_gradient)`` of all samples, or of the rows in
-        its optional second argument.
-    n_samples : int
-        The number of samples.
+        Maps a point to ``(cost, euclidean_gradient)`` of all batches, or of the batch
+        whose number is its optional second argument.
+    n_batches : int
+        The number of batches.
     manifold : Submanifold
         The manifold.
     start : point of the manifold
         The initial point; not modified.
-    batch_size : int
-        Minimum number of samples of a batch, unless all samples are fewer. The samples
-        are split into batches of nearly equal size.
     rng : RandomState
-        Random numbers that shuffle the samples.
+        Random numbers that shuffle the batches.
     max_iter : int
         Maximum number of epochs.
     callback : callable, default=None
@@ -62,7 +51,7 @@ def minimize_in_batches(
     Returns
     -------
     MinimizeResult
-        The last point, with the cost of all samples; ``n_iter`` is the number of
+        The last point, with the cost of all batches; ``n_iter`` is the number of
         epochs.
 
     Raises
@@ -70,15 +59,14 @@ def minimize_in_batches(
     StartError
         If the cost or its gradient is infinite or NaN at the start.
     """
-    n_batches = max(n_samples // batch_size, 1)
     step = _FIRST_STEP * manifold.typical_dist
     point, finite, size, n_steps = start, None, 0.0, 0
     best, halvings, n_epochs, values = None, 0, 0, []
     reason, converged = f"max_iter={max_iter} epochs were made.", False
     while n_epochs < max_iter:
-        order = rng.permutation(n_samples)
-        for rows in np.array_split(order, n_batches):
-            value, gradient, norm = _evaluate(value_and_gradient, manifold, point, rows)
+        for batch in rng.permutation(n_batches):
+            evaluated = _evaluate(value_and_gradient, manifold, point, batch)
+            value, gradient, norm = evaluated
             if not np.isfinite(value + norm):
                 point, step, halvings = _returned(finite), step / 2, halvings + 1
                 continue
@@ -114,9 +102,9 @@ def minimize_in_batches(
     return MinimizeResult(point, value, norm, n_epochs, n_steps + 1, converged, reason)
 
 
-def _evaluate(value_and_gradient, manifold, point, rows=None):
+def _evaluate(value_and_gradient, manifold, point, batch=None):
     try:
-        value, gradient = value_and_gradient(point, rows)
+        value, gradient = value_and_gradient(point, batch)
     except np.linalg.LinAlgError:
         value, gradient = np.nan, np.zeros_like(point)
     gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)

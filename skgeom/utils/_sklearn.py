@@ -3,6 +3,8 @@
 If scikit-learn moves or renames one of them, this file is the only place to change.
 """
 
+# ruff: noqa: F401 (other modules import these names)
+
 from numbers import Real
 
 from sklearn.base import _fit_context as fit_context
@@ -36,35 +38,6 @@ except ImportError:
     class CallbackSupportMixin:
         """Replaces the callbacks of later versions of scikit-learn."""
 
-
-__all__ = [
-    "ARRAY_API",
-    "CallbackSupportMixin",
-    "HasMethods",
-    "Interval",
-    "InvalidParameterError",
-    "Options",
-    "StrOptions",
-    "check_feature_names",
-    "check_matplotlib_support",
-    "check_method_params",
-    "check_same_namespace",
-    "check_sample_weight",
-    "check_y",
-    "effective_n_threads",
-    "fit_context",
-    "get_feature_names",
-    "is_pandas_na",
-    "is_scalar_nan",
-    "num_samples",
-    "output_config",
-    "positive",
-    "safe_indexing",
-    "safe_split",
-    "threadpool_controller",
-    "validate_parameter_constraints",
-    "validated_parameters",
-]
 
 check_feature_names = validation._check_feature_names
 check_method_params = validation._check_method_params

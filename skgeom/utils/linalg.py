@@ -146,96 +146,6 @@ def fold_order(y, distances, scale):
 ENTRIES_AT_ONCE = 2**17
 
 
-class FeatureSpace:
-    """The subspace in which filters are optimized: here, the space of all n features.
-
-    A subclass is a k-dimensional subspace with its own coordinates.
-
-    Attributes
-    ----------
-    X : ndarray of shape (N, n) or None
-        The samples. None if filters are learned from statistics.
-    samples : ndarray of shape (N, k) or None
-        Coordinates of the samples relative to ``origin``.
-    origin : ndarray of shape (k,) or None
-        Coordinates of the mean of the samples, if they were centered; otherwise None.
-    """
-
-    origin = None
-
-    def __init__(self, X=None):
-        self.X = self.samples = X
-
-    def lift(self, filters):
-        """Convert filters in coordinates, (k, m), to filters of features, (n, m)."""
-        return filters
-
-    def restrict(self, filters):
-        """Project filters of features, (n, m), to the subspace: coordinates, (k, m)."""
-        return filters
-
-
-class AxesSpace(FeatureSpace):
-    """The span of orthonormal axes (rows), for filters learned from statistics."""
-
-    def __init__(self, axes):
-        super().__init__()
-        self._axes = axes
-
-    def lift(self, filters):
-        return self._axes.T @ filters
-
-    def restrict(self, filters):
-        return _without_rounding(self._axes @ filters, filters)
-
-
-def _without_rounding(parts, filters):
-    """Coordinates of filters, set to zero for filters orthogonal to the subspace."""
-    norms = np.linalg.norm(filters, axis=0)
-    rounding = len(filters) * np.finfo(np.float64).eps * norms
-    return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
-
-
-class SampleSpan(AxesSpace):
-    """The span of N samples with more than N features.
-
-    With the decompositions ``X.T = Q R`` and ``R = V S U.T``, the columns of ``Q V``
-    are an orthonormal basis, and ``U S`` are the coordinates of the samples. Their
-    errors are of the size of the rounding errors of X; an eigendecomposition of
-    ``X @ X.T`` would square the condition number.
-
-    Parameters
-    ----------
-    X : ndarray of shape (N, n)
-        The samples, N < n; not modified.
-    centered : bool
-        Whether the samples are centered. ``origin`` then contains the coordinates of
-        their mean.
-    n_least : int
-        Smallest number k of coordinates. If the samples span fewer dimensions,
-        coordinates are added in which all samples are zero.
-    """
-
-    def __init__(self, X, *, centered, n_least=1):
-        given, X = X, to_numpy(X)
-        mean = X.mean(axis=0, dtype=np.float64) if centered else 0.0
-        # Rows of zeros add axes that are orthogonal to the samples.
-        rows = np.zeros((max(len(X), n_least), X.shape[1]))
-        np.subtract(X, mean, out=rows[: len(X)])
-        orthonormal, triangle = np.linalg.qr(rows.T)
-        axes, sizes, coordinates = np.linalg.svd(triangle, full_matrices=False)
-        # The epsilon of float64, because the decomposition is computed in float64.
-        precision = max(X.shape) * np.finfo(np.float64).eps * sizes[0]
-        rank = np.count_nonzero(sizes > precision)
-        sizes[rank:] = 0
-        order = max(rank, n_least)
-        super().__init__((orthonormal @ axes[:, :order]).T)
-        self.X = given
-        self.samples = coordinates[:order, : len(X)].T * sizes[:order]
-        if centered:
-            self.origin = self.restrict(mean[:, None])[:, 0]
-
-
 def project(samples, filters):
     """The products ``samples @ filters`` in float64, for samples of any dtype.
 
@@ -250,20 +160,6 @@ def project(samples, filters):
     for rows in gen_batches(len(features), n_rows):
         features[rows] = samples[rows].astype(np.float64, copy=False) @ filters
     return features
-
-
-def space_of(X, *, centered, n_least=1):
-    """The span of the samples if they are fewer than the features, or all features.
-
-    All features are used for values so large that the sum of their squares overflows:
-    the following computations raise an error for such values.
-    """
-    n_samples, n_features = X.shape
-    xp = namespace(X)
-    largest = np.sqrt(np.finfo(np.float64).max / (n_samples * n_features))
-    if n_samples < n_features and float(max(xp.max(X), -xp.min(X))) < largest:
-        return SampleSpan(X, centered=centered, n_least=n_least)
-    return FeatureSpace(X)
 
 
 def embedded(matrices):

@@ -10,9 +10,9 @@ fitted array. The decorators convert arrays where a method begins and where it e
 * If X is on a device such as a GPU, the method receives X on the device. A method that
   fits may set fitted attributes to NumPy arrays, which are then moved to the device. A
   method that predicts uses the fitted attributes on the device.
-* All other arguments, such as y and ``sample_weight``, are NumPy arrays inside the
-  method. Only ``classes_`` has the namespace and device of y, as in scikit-learn;
-  inside methods that fit, it is a NumPy array.
+* Inside methods that fit, all other arguments, such as y and ``sample_weight``, and
+  ``classes_`` are NumPy arrays. Afterwards, ``classes_`` has the namespace and device
+  of y, as in scikit-learn.
 """
 
 from copy import copy

@@ -1,4 +1,4 @@
-"""Validation of samples, SPD matrices, labels, priors and weights."""
+"""Validation of samples, labels, parameters and matrices."""
 
 import functools
 import inspect
@@ -41,15 +41,7 @@ from skgeom.utils.array_api import (
 from skgeom.utils.errors import naming
 from skgeom.utils.memory import require_memory
 
-# Remedy for matrices that are not positive definite, in messages.
-_SHRINK = (
-    "Add 0.001 of the mean diagonal entry to the diagonal, or use a shrunk "
-    'covariance estimate, for example pyriemann.estimation.Covariances("oas").'
-)
-_INDEFINITE = (
-    "The eigenvalue is not a rounding error, so the matrix is not a covariance matrix. "
-    "Check how it was computed."
-)
+# Samples
 
 
 class Samples(NamedTuple):
@@ -245,13 +237,67 @@ def check_not_masked(array, name):
         )
 
 
+def check_sample_weight(sample_weight, X):
+    """Validated sample weights; None is a weight of 1 for each sample.
+
+    Weights are NumPy arrays in float64, even if X is on another device.
+
+    Raises
+    ------
+    ValueError
+        If the weights are malformed, too large or too small.
+    """
+    check_not_masked(sample_weight, "sample_weight")
+    with naming("sample_weight"):
+        weights = _sklearn.check_sample_weight(
+            on_cpu(sample_weight), X, dtype=np.float64, ensure_non_negative=True
+        )
+    largest = float(abs(weights).max()) if len(weights) else 1.0
+    if not largest:  # scikit-learn < 1.9 accepts zero weights
+        raise ValueError("sample_weight must have at least one non-zero number.")
+    # For larger weights, the squares of weights times data may overflow. For smaller
+    # weights, they may underflow.
+    limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))
+    if not largest <= limit or 0 < largest < 1 / limit:  # or NaN
+        raise ValueError(
+            f"sample_weight has values up to {largest:.3g}, whose squares exceed the "
+            "range of floating-point numbers. Divide all weights by their mean."
+        )
+    return weights
+
+
+def raise_too_large(largest, samples="X"):
+    """Raise ValueError for values whose squares overflow."""
+    raise ValueError(
+        f"The values of {samples} are too large (largest {largest:.3g}): their squares "
+        "overflow. Divide X by a common factor, or use StandardScaler."
+    )
+
+
+def named_like_fit(X, estimator):
+    """Samples as a data frame with the ``feature_names_in_`` of an estimator.
+
+    X is returned unchanged without these names, or without pandas.
+    """
+    if not hasattr(estimator, "feature_names_in_"):
+        return X
+    try:
+        import pandas as pd
+    except ImportError:
+        return X
+    return pd.DataFrame(X, columns=estimator.feature_names_in_)
+
+
+# Labels
+
+
 def checked_labels(y, X, whole=True):
     """Validated class labels of the samples X, in CPU memory.
 
     Use ``whole=False`` for a block of samples, which may contain few equal labels:
     scikit-learn's check would raise a warning.
     """
-    y = checked_targets(on_cpu(known_labels(y)), X)
+    y = checked_targets(known_labels(y), X)
     if whole or not _are_classes(y):
         with naming("y"):
             check_classification_targets(y)
@@ -280,6 +326,439 @@ def checked_targets(y, X, **options):
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
     return y
+
+
+def known_labels(y, name="y"):
+    """The labels; arrays of other libraries and data of pandas become NumPy arrays.
+
+    Nullable dtypes of pandas are converted to NumPy dtypes, because scikit-learn would
+    convert such integers and booleans to floating-point numbers.
+
+    Raises
+    ------
+    ValueError
+        If labels in a series, a list or an object array are missing.
+    """
+    library = type(y).__module__.partition(".")[0]
+    if library == "pyarrow":
+        y = y.to_pandas()
+    elif library == "polars" and hasattr(y, "to_series") and y.width == 1:
+        y = y.to_series()
+    if hasattr(y, "isna"):
+        missing, y = np.asarray(y.isna()), np.asarray(y)
+    elif library == "polars" and hasattr(y, "is_null"):
+        missing, y = y.is_null().to_numpy(), y.to_numpy()
+    elif isinstance(y, np.ma.MaskedArray):
+        missing, y = np.ma.getmaskarray(y), np.asarray(y)
+    elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
+        missing = np.array([_is_missing(label) for label in y], dtype=bool)
+    elif getattr(getattr(y, "dtype", None), "kind", None) in ("M", "m"):
+        missing = np.isnat(y)
+    elif isinstance(y, np.ndarray):
+        return y
+    else:
+        check_holds_numbers(y, name)
+        return on_cpu(y)
+    if missing.any():
+        n_missing = int(missing.sum())
+        raise ValueError(
+            f"{name} contains {n_missing} missing label{'s' * (n_missing != 1)}, the "
+            f"first one in row {np.argmax(missing)}. Remove these samples."
+        )
+    if getattr(y, "dtype", "O") == "O" and {*map(type, y)} in ({int}, {bool}):
+        return np.array([*y])  # scikit-learn rejects arrays of such objects
+    return y
+
+
+def _is_missing(label):
+    """Whether a label is None, NaN, NaT or the missing value of pandas."""
+    if isinstance(label, date | np.datetime64 | np.timedelta64):
+        return label != label  # NaT
+    return label is None or is_scalar_nan(label) or is_pandas_na(label)
+
+
+def _are_classes(y):
+    """Whether labels are text or integers, which are class labels in any number."""
+    if y.dtype.kind == "f":
+        return bool(np.all(y == np.round(y)))
+    if y.dtype.kind == "O":
+        return all(isinstance(label, str) for label in y)
+    return y.dtype.kind in "biuU"
+
+
+def weighted_classes(y, sample_weight):
+    """The sorted classes of the samples of positive weight.
+
+    A class of weight zero is omitted, as if its samples were removed. Bootstrap
+    samples, for example, rarely contain all samples of a class.
+    """
+    return np.unique(y[sample_weight > 0])
+
+
+def check_two_classes(classes, name, argument="y"):
+    """Raise ValueError for fewer than two classes. ``name`` is the estimator."""
+    if len(classes) < 2:
+        found = f"1 class, {classes[0]!s}" if len(classes) else "0 classes"
+        raise ValueError(
+            f"{name} requires samples of at least 2 classes, but {argument} contains "
+            f"{found}. Add samples of a different class. Samples with sample_weight=0 "
+            "do not count."
+        )
+
+
+def kind_of(labels):
+    """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted."""
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return "text"
+    return "numbers" if labels.dtype.kind in "iuf" else labels.dtype
+
+
+def union_of_classes(first, second):
+    """The distinct labels of two arrays, sorted.
+
+    Raises
+    ------
+    ValueError
+        If no NumPy dtype represents all labels exactly, for example integers above 2^53
+        and floating-point numbers.
+    """
+    if first.dtype == second.dtype and np.array_equal(first, second):
+        return first
+    union, labels = np.union1d(first, second), {*first.tolist(), *second.tolist()}
+    if union.dtype.kind == "f" and not {first.dtype.kind, second.dtype.kind} - {*"iu"}:
+        # The common dtype of int64 and uint64 is float64.
+        dtype = np.int64 if max(labels) < 2**63 else np.uint64
+        if dtype is np.int64 or min(labels) >= 0:
+            union = np.array(sorted(labels), dtype=dtype)
+    if labels != set(union.tolist()):
+        raise ValueError(
+            f"No dtype holds the labels of dtypes {first.dtype} and {second.dtype} "
+            "exactly. Convert all labels to one dtype, or to text."
+        )
+    return union
+
+
+def sample_labels(labels, name, n_samples):
+    """Validated labels of the samples, such as groups: one per sample, none missing."""
+    labels = known_labels(in_memory(labels), name)
+    labels = np.asarray(labels)
+    if labels.shape not in ((n_samples,), (n_samples, 1)):
+        raise ValueError(
+            f"{name} must contain one label per sample, {n_samples} in total, got "
+            f"shape {labels.shape}."
+        )
+    with naming(name):
+        assert_all_finite(labels, input_name=name)
+    return labels.reshape(n_samples)
+
+
+def checked_groups(groups, y, sample_weight=None):
+    """The indices of the groups of samples of positive weight; None without groups."""
+    if groups is None:
+        return None
+    groups = sample_labels(groups, "groups", len(y))
+    used = check_sample_weight(sample_weight, y) > 0
+    with naming("groups"):
+        return np.unique(groups[used], return_inverse=True)[1]
+
+
+# Parameters with one value per class or feature
+
+
+def check_priors(priors, weights):
+    """Class probabilities from the parameter ``priors``.
+
+    Parameters
+    ----------
+    priors : None, "uniform" or array-like of shape (n_classes,)
+        None is the proportions of the classes in training.
+    weights : ndarray of shape (n_classes,)
+        Number of training samples of each class, or the sum of their weights.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        Positive numbers that sum to 1, in the order of ``classes_``.
+
+    Raises
+    ------
+    ValueError
+        If an array has a wrong shape, contains a number that is not positive, or has a
+        sum that differs from 1 by more than 1e-5.
+    """
+    n_classes = len(weights)
+    if priors is None:
+        return weights / weights.sum()
+    if isinstance(priors, str):  # "uniform"
+        return np.full(n_classes, 1 / n_classes)
+    check_not_dict(priors, "priors")
+    given = check_array(
+        priors,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_all_finite=False,  # NaN and infinity fail the checks below
+        allow_nd=True,
+        input_name="priors",
+    )
+    fits = given.shape == (n_classes,) and (given > 0).all()
+    if not (fits and np.isclose(given.sum(), 1)):
+        raise ValueError(
+            f"priors must hold {n_classes} positive probabilities that sum to 1, one "
+            f"for each class in the order of classes_, got {priors!r}."
+        )
+    return given / given.sum()
+
+
+def class_factors(class_weight, classes, counts=None, *, zero=False):
+    """Factors of the class weights, from the parameter ``class_weight``.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+        Factors by class label. Missing labels have the factor 1.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    counts : ndarray of shape (n_classes,), default=None
+        Sums of the weights of the samples, for "balanced". Classes without samples have
+        the factor 1. None if the classes have equal sums.
+    zero : bool, default=False
+        Whether a factor may be zero.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The factors, in the order of ``classes``.
+
+    Raises
+    ------
+    ValueError
+        If a factor is negative, infinite or (unless ``zero=True``) zero, or if the dict
+        contains no label of ``classes``.
+    """
+    if class_weight == "balanced" and counts is not None:
+        seen = counts > 0
+        even = counts.sum() / np.count_nonzero(seen)
+        return np.divide(even, counts, out=np.ones(len(seen)), where=seen)
+    # y=classes: each class occurs once.
+    with naming("class_weight"):
+        factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    wrong = ~(np.isfinite(factors) & (factors >= 0 if zero else factors > 0))
+    if wrong.any():
+        allowed = "finite and nonnegative" if zero else "positive and finite"
+        raise ValueError(
+            f"class_weight must be {allowed}, got {factors[wrong][0]:g} for the class "
+            f"{classes[wrong].tolist()[0]!r}. To exclude a class, remove its samples."
+        )
+    return factors
+
+
+def check_not_dict(values, name):
+    """Raise ValueError if ``values`` is a dict or a labelled series."""
+    if isinstance(values, Mapping) or has_labels(values):
+        raise ValueError(
+            f"{name} must be a list of one value per class, in the order of classes_, "
+            f"not a {'dict' if isinstance(values, Mapping) else 'labelled series'}. "
+            f"Use [{name}[label] for label in np.unique(y)]."
+        )
+
+
+def has_labels(values):
+    """Whether the labels of a data frame or series are not the positions 0, 1, ..."""
+    for axis in (0, -1):
+        found = labels_of(values, axis)
+        if len(found) and [*found] != [*range(len(found))]:
+            return True
+    return False
+
+
+def labels_of(values, axis):
+    """The labels of a data frame or series along an axis; empty without labels.
+
+    The default labels of pandas and Polars, which number the entries, are no labels.
+    """
+    if hasattr(values, "iloc"):
+        labels = values.axes[axis]
+        is_default = labels.name is None and getattr(labels, "start", None) == 0
+        return [] if is_default and labels.step == 1 else [*labels]
+    if axis and hasattr(values, "column_names"):  # a table of pyarrow
+        return values.column_names
+    if axis and type(values).__module__.startswith("polars."):
+        names = getattr(values, "columns", [])  # a series has no labels
+        return [] if names == [f"column_{k}" for k in range(len(names))] else names
+    return []
+
+
+def check_order_of_features(values, name, estimator):
+    """Raise ValueError if labels of columns contradict the order of the features."""
+    expected = getattr(estimator, "feature_names_in_", None)
+    check_labels(values, -1, expected, name, "X")
+
+
+def check_same_features(arrays):
+    """Raise ValueError if labels along the last axes of arrays contradict each other.
+
+    ``arrays`` contains the arguments by name.
+    """
+    expected, of = [], None
+    for name, values in arrays.items():
+        check_labels(values, -1, expected, name, of)
+        if not expected:
+            expected, of = labels_of(values, -1), name
+
+
+def check_labels(values, axis, expected, name, of):
+    """Raise ValueError if labels along an axis contradict the expected order.
+
+    If a label does not occur in ``expected``, the labels have a different meaning, such
+    as the numbers of rows. ``of`` is what has the expected order, such as "classes".
+    """
+    found = labels_of(values, axis)
+    if not len(found) or expected is None:
+        return
+    pairs = zip(found, expected, strict=False)
+    wrong = [(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]]
+    if wrong and {*found} <= {*expected}:
+        number, label, other = wrong[0]
+        other = other.item() if hasattr(other, "item") else other
+        raise ValueError(
+            f"{name} has the label {label!r} at position {number}, where {of} has "
+            f"{other!r}. Sort {name} in the order of {of}, or pass an array."
+        )
+
+
+# Matrices
+
+# Remedy for matrices that are not positive definite, in messages.
+_SHRINK = (
+    "Add 0.001 of the mean diagonal entry to the diagonal, or use a shrunk "
+    'covariance estimate, for example pyriemann.estimation.Covariances("oas").'
+)
+_INDEFINITE = (
+    "The eigenvalue is not a rounding error, so the matrix is not a covariance matrix. "
+    "Check how it was computed."
+)
+
+
+def check_spd_samples(
+    estimator, X, *, reset, ensure_min_samples=1, name=None, hermitian=False
+):
+    """Validated SPD matrices, made exactly symmetric.
+
+    Sets ``n_features_in_`` of the estimator if ``reset=True``, and compares it with X
+    otherwise.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator whose argument is X.
+    X : array-like of shape (n_samples, n, n)
+        The samples, before validation.
+    reset : bool
+        Whether the caller is ``fit``, which sets the size of the matrices.
+    ensure_min_samples : int, default=1
+        Smallest accepted number of samples.
+    name : str, default=None
+        Name of the estimator in messages; None for the name of its class.
+    hermitian : bool, default=False
+        Whether X may be complex. If ``reset=False``, real matrices are then converted
+        to complex matrices for an estimator whose attribute ``is_complex_`` is true.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n, n)
+        The matrices, in single precision if X is in single precision, and in double
+        precision otherwise.
+
+    Raises
+    ------
+    ValueError
+        If X has a wrong shape, or if a matrix is not finite, not symmetric or not
+        positive definite. The message names the argument or the matrix, and the
+        smallest eigenvalue of a matrix that is not positive definite.
+    """
+    name = name or type(estimator).__name__
+    check_not_dask(estimator, X, "Pass some of the matrices", name)
+    is_hermitian = check_stack(X, name, hermitian)
+    check_library(X, estimator, name)
+    if namespace(X) is np:  # six arrays
+        require_memory(
+            48 * (1 + is_hermitian) * np.prod(shape_of(X), dtype=float),
+            f"The matrices X, of shape {shape_of(X)}, and their factors",
+            "Use fewer samples, or smaller matrices, for example of fewer channels.",
+        )
+    fitted_to_complex = hermitian and not reset and estimator.is_complex_
+    if is_hermitian and not reset and not fitted_to_complex:
+        raise ValueError(
+            f"X is complex, but {name} was fitted on real matrices. Fit it on complex "
+            "matrices, or pass X.real."
+        )
+    given = np.asarray(X) if is_hermitian else X
+    X = validate_data(
+        estimator,
+        given.real if is_hermitian else X,  # scikit-learn rejects complex numbers
+        estimator=name,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=False,  # check_symmetric names the matrix
+        ensure_min_samples=ensure_min_samples,
+        reset=reset,
+    )
+    epsilon = precision(X)
+    if is_hermitian:
+        X = X + 1j * given.imag.astype(X.dtype)
+    check_symmetric(X, "X")
+    X = X / 2 + adjoint(X) / 2  # (X + adjoint(X)) / 2 could overflow
+    cholesky(in_double(X), "X", epsilon)
+    if fitted_to_complex and not is_hermitian:
+        X = X + 0j
+    # scikit-learn counts the features of two-dimensional arrays only.
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting "
+            f"{estimator.n_features_in_} features as input: matrices of that size."
+        )
+    return X
+
+
+def shape_of(X):
+    """The shape of an array or of nested lists."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple):
+        return shape
+    with naming("X"):
+        return np.asarray(X).shape
+
+
+def check_stack(X, name, hermitian=False):
+    """Raise ValueError unless X is a stack of square matrices.
+
+    Returns whether the matrices are complex. Complex matrices raise an error unless
+    ``hermitian=True``. ``name`` is the estimator.
+    """
+    shape = shape_of(X)
+    if len(shape) != 3:
+        raise ValueError(
+            f"{name} requires SPD matrices, X of shape (n_samples, n, n), but got an "
+            f"array of {len(shape)} dimensions. Reshape your data, for one matrix to "
+            "X[None], or compute covariance matrices first. For vectors, use RSLVQ or "
+            "GMLVQ."
+        )
+    if shape[1] != shape[2]:
+        raise ValueError(
+            f"{name} requires square matrices, X of shape (n_samples, n, n), but X has "
+            f"shape {shape}. For signals, first apply "
+            'pyriemann.estimation.Covariances("oas").'
+        )
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    is_complex = getattr(dtype, "kind", None) == "c"
+    if is_complex and not hermitian:
+        raise ValueError(
+            f"Complex data not supported by {name}. Convert X to real matrices with "
+            "skgeom.geometry.real_embedding(X)."
+        )
+    return is_complex
 
 
 def float64_arrays(*names, definite=(), cast=None, complex_allowed=False, on_cpu=False):
@@ -550,473 +1029,8 @@ def _unexplained(matrices, factors):
     return 1 / xp.max(xp.sum(xp.abs(inverses) ** 2, axis=-2), axis=-1)
 
 
-def weighted_classes(y, sample_weight):
-    """The sorted classes of the samples of positive weight.
-
-    A class of weight zero is omitted, as if its samples were removed. Bootstrap
-    samples, for example, rarely contain all samples of a class.
-    """
-    return np.unique(y[sample_weight > 0])
-
-
-def checked_groups(groups, y, sample_weight=None):
-    """The indices of the groups of samples of positive weight; None without groups."""
-    if groups is None:
-        return None
-    groups = sample_labels(groups, "groups", len(y))
-    used = check_sample_weight(sample_weight, y) > 0
-    with naming("groups"):
-        return np.unique(groups[used], return_inverse=True)[1]
-
-
-def sample_labels(labels, name, n_samples):
-    """Validated labels of the samples, such as groups: one per sample, none missing."""
-    labels = known_labels(in_memory(labels), name)
-    labels = np.asarray(on_cpu(labels))
-    if labels.shape not in ((n_samples,), (n_samples, 1)):
-        raise ValueError(
-            f"{name} must contain one label per sample, {n_samples} in total, got "
-            f"shape {labels.shape}."
-        )
-    with naming(name):
-        assert_all_finite(labels, input_name=name)
-    return labels.reshape(n_samples)
-
-
-def known_labels(y, name="y"):
-    """The labels; data of pandas, Polars and pyarrow are converted to NumPy arrays.
-
-    Nullable dtypes of pandas are converted to NumPy dtypes, because scikit-learn would
-    convert such integers and booleans to floating-point numbers.
-
-    Raises
-    ------
-    ValueError
-        If labels in a series, a list or an object array are missing.
-    """
-    library = type(y).__module__.partition(".")[0]
-    if library == "pyarrow":
-        y = y.to_pandas()
-    elif library == "polars" and hasattr(y, "to_series") and y.width == 1:
-        y = y.to_series()
-    if hasattr(y, "isna"):
-        missing, y = np.asarray(y.isna()), np.asarray(y)
-    elif library == "polars" and hasattr(y, "is_null"):
-        missing, y = y.is_null().to_numpy(), y.to_numpy()
-    elif isinstance(y, np.ma.MaskedArray):
-        missing, y = np.ma.getmaskarray(y), np.asarray(y)
-    elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
-        missing = np.array([_is_missing(label) for label in y], dtype=bool)
-    elif getattr(getattr(y, "dtype", None), "kind", None) in ("M", "m"):
-        missing = np.isnat(y)
-    else:
-        return y
-    if missing.any():
-        n_missing = int(missing.sum())
-        raise ValueError(
-            f"{name} contains {n_missing} missing label{'s' * (n_missing != 1)}, the "
-            f"first one in row {np.argmax(missing)}. Remove these samples."
-        )
-    if getattr(y, "dtype", "O") == "O" and {*map(type, y)} in ({int}, {bool}):
-        return np.array([*y])  # scikit-learn rejects arrays of such objects
-    return y
-
-
-def _is_missing(label):
-    """Whether a label is None, NaN, NaT or the missing value of pandas."""
-    if isinstance(label, date | np.datetime64 | np.timedelta64):
-        return label != label  # NaT
-    return label is None or is_scalar_nan(label) or is_pandas_na(label)
-
-
-def _are_classes(y):
-    """Whether labels are text or integers, which are class labels in any number."""
-    if y.dtype.kind == "f":
-        return bool(np.all(y == np.round(y)))
-    if y.dtype.kind == "O":
-        return all(isinstance(label, str) for label in y)
-    return y.dtype.kind in "biuU"
-
-
-def kind_of(labels):
-    """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted."""
-    if all(isinstance(label, str) for label in labels.tolist()):
-        return "text"
-    return "numbers" if labels.dtype.kind in "iuf" else labels.dtype
-
-
-def union_of_classes(first, second):
-    """The distinct labels of two arrays, sorted.
-
-    Raises
-    ------
-    ValueError
-        If no NumPy dtype represents all labels exactly, for example integers above 2^53
-        and floating-point numbers.
-    """
-    if first.dtype == second.dtype and np.array_equal(first, second):
-        return first
-    union, labels = np.union1d(first, second), {*first.tolist(), *second.tolist()}
-    if union.dtype.kind == "f" and not {first.dtype.kind, second.dtype.kind} - {*"iu"}:
-        # The common dtype of int64 and uint64 is float64.
-        dtype = np.int64 if max(labels) < 2**63 else np.uint64
-        if dtype is np.int64 or min(labels) >= 0:
-            union = np.array(sorted(labels), dtype=dtype)
-    if labels != set(union.tolist()):
-        raise ValueError(
-            f"No dtype holds the labels of dtypes {first.dtype} and {second.dtype} "
-            "exactly. Convert all labels to one dtype, or to text."
-        )
-    return union
-
-
-def check_two_classes(classes, name, argument="y"):
-    """Raise ValueError for fewer than two classes. ``name`` is the estimator."""
-    if len(classes) < 2:
-        found = f"1 class, {classes[0]!s}" if len(classes) else "0 classes"
-        raise ValueError(
-            f"{name} requires samples of at least 2 classes, but {argument} contains "
-            f"{found}. Add samples of a different class. Samples with sample_weight=0 "
-            "do not count."
-        )
-
-
-def check_priors(priors, weights):
-    """Class probabilities from the parameter ``priors``.
-
-    Parameters
-    ----------
-    priors : None, "uniform" or array-like of shape (n_classes,)
-        None is the proportions of the classes in training.
-    weights : ndarray of shape (n_classes,)
-        Number of training samples of each class, or the sum of their weights.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        Positive numbers that sum to 1, in the order of ``classes_``.
-
-    Raises
-    ------
-    ValueError
-        If an array has a wrong shape, contains a number that is not positive, or has a
-        sum that differs from 1 by more than 1e-5.
-    """
-    n_classes = len(weights)
-    if priors is None:
-        return weights / weights.sum()
-    if isinstance(priors, str):  # "uniform"
-        return np.full(n_classes, 1 / n_classes)
-    check_not_dict(priors, "priors")
-    given = check_array(
-        priors,
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_all_finite=False,  # NaN and infinity fail the checks below
-        allow_nd=True,
-        input_name="priors",
-    )
-    fits = given.shape == (n_classes,) and (given > 0).all()
-    if not (fits and np.isclose(given.sum(), 1)):
-        raise ValueError(
-            f"priors must hold {n_classes} positive probabilities that sum to 1, one "
-            f"for each class in the order of classes_, got {priors!r}."
-        )
-    return given / given.sum()
-
-
-def class_factors(class_weight, classes, counts=None, *, zero=False):
-    """Factors of the class weights, from the parameter ``class_weight``.
-
-    Parameters
-    ----------
-    class_weight : None, "balanced" or dict
-        Factors by class label. Missing labels have the factor 1.
-    classes : ndarray of shape (n_classes,)
-        The labels.
-    counts : ndarray of shape (n_classes,), default=None
-        Sums of the weights of the samples, for "balanced". Classes without samples have
-        the factor 1. None if the classes have equal sums.
-    zero : bool, default=False
-        Whether a factor may be zero.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        The factors, in the order of ``classes``.
-
-    Raises
-    ------
-    ValueError
-        If a factor is negative, infinite or (unless ``zero=True``) zero, or if the dict
-        contains no label of ``classes``.
-    """
-    if class_weight == "balanced" and counts is not None:
-        seen = counts > 0
-        even = counts.sum() / np.count_nonzero(seen)
-        return np.divide(even, counts, out=np.ones(len(seen)), where=seen)
-    # y=classes: each class occurs once.
-    with naming("class_weight"):
-        factors = compute_class_weight(class_weight, classes=classes, y=classes)
-    wrong = ~(np.isfinite(factors) & (factors >= 0 if zero else factors > 0))
-    if wrong.any():
-        allowed = "finite and nonnegative" if zero else "positive and finite"
-        raise ValueError(
-            f"class_weight must be {allowed}, got {factors[wrong][0]:g} for the class "
-            f"{classes[wrong].tolist()[0]!r}. To exclude a class, remove its samples."
-        )
-    return factors
-
-
-def check_spd_samples(
-    estimator, X, *, reset, ensure_min_samples=1, name=None, hermitian=False
-):
-    """Validated SPD matrices, made exactly symmetric.
-
-    Sets ``n_features_in_`` of the estimator if ``reset=True``, and compares it with X
-    otherwise.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator whose argument is X.
-    X : array-like of shape (n_samples, n, n)
-        The samples, before validation.
-    reset : bool
-        Whether the caller is ``fit``, which sets the size of the matrices.
-    ensure_min_samples : int, default=1
-        Smallest accepted number of samples.
-    name : str, default=None
-        Name of the estimator in messages; None for the name of its class.
-    hermitian : bool, default=False
-        Whether X may be complex. If ``reset=False``, real matrices are then converted
-        to complex matrices for an estimator whose attribute ``is_complex_`` is true.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n, n)
-        The matrices, in single precision if X is in single precision, and in double
-        precision otherwise.
-
-    Raises
-    ------
-    ValueError
-        If X has a wrong shape, or if a matrix is not finite, not symmetric or not
-        positive definite. The message names the argument or the matrix, and the
-        smallest eigenvalue of a matrix that is not positive definite.
-    """
-    name = name or type(estimator).__name__
-    check_not_dask(estimator, X, "Pass some of the matrices", name)
-    is_hermitian = check_stack(X, name, hermitian)
-    check_library(X, estimator, name)
-    if namespace(X) is np:  # six arrays
-        require_memory(
-            48 * (1 + is_hermitian) * np.prod(shape_of(X), dtype=float),
-            f"The matrices X, of shape {shape_of(X)}, and their factors",
-            "Use fewer samples, or smaller matrices, for example of fewer channels.",
-        )
-    fitted_to_complex = hermitian and not reset and estimator.is_complex_
-    if is_hermitian and not reset and not fitted_to_complex:
-        raise ValueError(
-            f"X is complex, but {name} was fitted on real matrices. Fit it on complex "
-            "matrices, or pass X.real."
-        )
-    given = np.asarray(X) if is_hermitian else X
-    X = validate_data(
-        estimator,
-        given.real if is_hermitian else X,  # scikit-learn rejects complex numbers
-        estimator=name,
-        ensure_2d=False,
-        allow_nd=True,
-        ensure_all_finite=False,  # check_symmetric names the matrix
-        ensure_min_samples=ensure_min_samples,
-        reset=reset,
-    )
-    epsilon = precision(X)
-    if is_hermitian:
-        X = X + 1j * given.imag.astype(X.dtype)
-    check_symmetric(X, "X")
-    X = X / 2 + adjoint(X) / 2  # (X + adjoint(X)) / 2 could overflow
-    cholesky(in_double(X), "X", epsilon)
-    if fitted_to_complex and not is_hermitian:
-        X = X + 0j
-    # scikit-learn counts the features of two-dimensional arrays only.
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-    elif X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {name} is expecting "
-            f"{estimator.n_features_in_} features as input: matrices of that size."
-        )
-    return X
-
-
-def shape_of(X):
-    """The shape of an array or of nested lists."""
-    shape = getattr(X, "shape", None)
-    if isinstance(shape, tuple):
-        return shape
-    with naming("X"):
-        return np.asarray(X).shape
-
-
-def check_stack(X, name, hermitian=False):
-    """Raise ValueError unless X is a stack of square matrices.
-
-    Returns whether the matrices are complex. Complex matrices raise an error unless
-    ``hermitian=True``. ``name`` is the estimator.
-    """
-    shape = shape_of(X)
-    if len(shape) != 3:
-        raise ValueError(
-            f"{name} requires SPD matrices, X of shape (n_samples, n, n), but got an "
-            f"array of {len(shape)} dimensions. Reshape your data, for one matrix to "
-            "X[None], or compute covariance matrices first. For vectors, use RSLVQ or "
-            "GMLVQ."
-        )
-    if shape[1] != shape[2]:
-        raise ValueError(
-            f"{name} requires square matrices, X of shape (n_samples, n, n), but X has "
-            f"shape {shape}. For signals, first apply "
-            'pyriemann.estimation.Covariances("oas").'
-        )
-    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
-    is_complex = getattr(dtype, "kind", None) == "c"
-    if is_complex and not hermitian:
-        raise ValueError(
-            f"Complex data not supported by {name}. Convert X to real matrices with "
-            "skgeom.geometry.real_embedding(X)."
-        )
-    return is_complex
-
-
-def check_not_dict(values, name):
-    """Raise ValueError if ``values`` is a dict or a labelled series."""
-    if isinstance(values, Mapping) or has_labels(values):
-        raise ValueError(
-            f"{name} must be a list of one value per class, in the order of classes_, "
-            f"not a {'dict' if isinstance(values, Mapping) else 'labelled series'}. "
-            f"Use [{name}[label] for label in np.unique(y)]."
-        )
-
-
-def has_labels(values):
-    """Whether the labels of a data frame or series are not the positions 0, 1, ..."""
-    for axis in (0, -1):
-        found = labels_of(values, axis)
-        if len(found) and [*found] != [*range(len(found))]:
-            return True
-    return False
-
-
-def labels_of(values, axis):
-    """The labels of a data frame or series along an axis; empty without labels.
-
-    The default labels of pandas and Polars, which number the entries, are no labels.
-    """
-    if hasattr(values, "iloc"):
-        labels = values.axes[axis]
-        is_default = labels.name is None and getattr(labels, "start", None) == 0
-        return [] if is_default and labels.step == 1 else [*labels]
-    if axis and hasattr(values, "column_names"):  # a table of pyarrow
-        return values.column_names
-    if axis and type(values).__module__.startswith("polars."):
-        names = getattr(values, "columns", [])  # a series has no labels
-        return [] if names == [f"column_{k}" for k in range(len(names))] else names
-    return []
-
-
-def check_order_of_features(values, name, estimator):
-    """Raise ValueError if labels of columns contradict the order of the features."""
-    expected = getattr(estimator, "feature_names_in_", None)
-    check_labels(values, -1, expected, name, "X")
-
-
-def check_same_features(arrays):
-    """Raise ValueError if labels along the last axes of arrays contradict each other.
-
-    ``arrays`` contains the arguments by name.
-    """
-    expected, of = [], None
-    for name, values in arrays.items():
-        check_labels(values, -1, expected, name, of)
-        if not expected:
-            expected, of = labels_of(values, -1), name
-
-
-def check_labels(values, axis, expected, name, of):
-    """Raise ValueError if labels along an axis contradict the expected order.
-
-    If a label does not occur in ``expected``, the labels have a different meaning, such
-    as the numbers of rows. ``of`` is what has the expected order, such as "classes".
-    """
-    found = labels_of(values, axis)
-    if not len(found) or expected is None:
-        return
-    pairs = zip(found, expected, strict=False)
-    wrong = [(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]]
-    if wrong and {*found} <= {*expected}:
-        number, label, other = wrong[0]
-        other = other.item() if hasattr(other, "item") else other
-        raise ValueError(
-            f"{name} has the label {label!r} at position {number}, where {of} has "
-            f"{other!r}. Sort {name} in the order of {of}, or pass an array."
-        )
-
-
 def _where(mask):
     """Index of the first True in ``mask`` as text; empty for a single matrix."""
     if mask.ndim == 0:
         return ""
     return str(np.argwhere(mask)[0].tolist())
-
-
-def check_sample_weight(sample_weight, X):
-    """Validated sample weights; None is a weight of 1 for each sample.
-
-    Weights are NumPy arrays in float64, even if X is on another device.
-
-    Raises
-    ------
-    ValueError
-        If the weights are malformed, too large or too small.
-    """
-    check_not_masked(sample_weight, "sample_weight")
-    with naming("sample_weight"):
-        weights = _sklearn.check_sample_weight(
-            on_cpu(sample_weight), X, dtype=np.float64, ensure_non_negative=True
-        )
-    largest = float(abs(weights).max()) if len(weights) else 1.0
-    if not largest:  # scikit-learn < 1.9 accepts zero weights
-        raise ValueError("sample_weight must have at least one non-zero number.")
-    # For larger weights, the squares of weights times data may overflow. For smaller
-    # weights, they may underflow.
-    limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))
-    if not largest <= limit or 0 < largest < 1 / limit:  # or NaN
-        raise ValueError(
-            f"sample_weight has values up to {largest:.3g}, whose squares exceed the "
-            "range of floating-point numbers. Divide all weights by their mean."
-        )
-    return weights
-
-
-def raise_too_large(largest, samples="X"):
-    """Raise ValueError for values whose squares overflow."""
-    raise ValueError(
-        f"The values of {samples} are too large (largest {largest:.3g}): their squares "
-        "overflow. Divide X by a common factor, or use StandardScaler."
-    )
-
-
-def named_like_fit(X, estimator):
-    """Samples as a data frame with the ``feature_names_in_`` of an estimator.
-
-    X is returned unchanged without these names, or without pandas.
-    """
-    if not hasattr(estimator, "feature_names_in_"):
-        return X
-    try:
-        import pandas as pd
-    except ImportError:
-        return X
-    return pd.DataFrame(X, columns=estimator.feature_names_in_)

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from scipy.special import log_softmax
 from scipy.stats import multivariate_normal
-from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import AMAGauss
 
@@ -57,23 +56,11 @@ def test_objective_is_the_mean_log_posterior(priors, wine):
     assert ama.objective_ == pytest.approx(log_posterior(ama, X, y, 0.3), rel=1e-9)
 
 
-@pytest.mark.parametrize("batch_size", [1000, 100])
-def test_batches_come_close(batch_size, gaussians):
-    X, y = gaussians
-    expected = AMAGauss(2, regularization=0.1, **GIVEN).fit(X, y)
-    options = {"batch_size": batch_size, "init": "random", "n_init": 2}
-    ama = AMAGauss(2, regularization=0.1, max_iter=2000, **options, **GIVEN).fit(X, y)
-    assert ama.objective_ == pytest.approx(expected.objective_, rel=2e-3)
-    assert ama.objective_ <= expected.objective_ + 1e-5
-
-
-@pytest.mark.parametrize(
-    ("constraint", "batch_size"), [("unit-norm", None), ("orthonormal", 500)]
-)
-def test_groups(constraint, batch_size, gaussians):
+@pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
+def test_groups(constraint, gaussians):
     X, y = gaussians
     # With much more noise, to repeat a filter would be worth more than a third one.
-    options = {"constraint": constraint, "batch_size": batch_size, **GIVEN}
+    options = {"constraint": constraint, **GIVEN}
     options["regularization"] = 1.0
     first = AMAGauss(2, **options).fit(X, y)
     ama = AMAGauss(3, group_size=2, **options).fit(X, y)
@@ -92,7 +79,6 @@ def test_groups(constraint, batch_size, gaussians):
     ("name", "value"),
     [
         ("priors", "flat"),
-        ("batch_size", 0),
         ("distance", "hellinger"),
         ("priors must hold 3 positive probabilities", [0.5, 0.5]),
         ("priors must hold 3 positive probabilities", [0.5, 0.6, 0.1]),
@@ -103,11 +89,6 @@ def test_groups(constraint, batch_size, gaussians):
 def test_invalid_parameter(name, value, wine):
     with pytest.raises((ValueError, TypeError), match=name):
         AMAGauss(**{name.split()[0]: value}).fit(*wine)
-
-
-def test_epochs_that_do_not_suffice(gaussians):
-    with pytest.warns(ConvergenceWarning, match="max_iter=2 epochs"):
-        AMAGauss(2, batch_size=500, max_iter=2, random_state=0).fit(*gaussians)
 
 
 def test_parts_of_the_samples_have_weight():

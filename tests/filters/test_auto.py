@@ -151,6 +151,15 @@ def test_strong_factors_of_fewer_samples_than_features(seed):
     assert found > lda.score(X_test, y_test) - 0.02
 
 
+def test_sigma2_is_selected_for_other_estimators(wine):
+    """The estimator "cov" computes sample covariances."""
+    sqfa = SQFA(2, covariance_estimator=None, random_state=0).fit(*wine)
+    other = clone(sqfa).set_params(covariance_estimator="cov").fit(*wine)
+    assert other.shrinkage_ is None
+    assert other.regularization_ == pytest.approx(sqfa.regularization_, rel=1e-6)
+    assert_allclose(other.selection_.scores, sqfa.selection_.scores, rtol=1e-4)
+
+
 def test_gaussians_have_little_regularization(rng):
     """And so filters that find directions of small variance of a class."""
     X, y = gaussians(rng, 4000)
@@ -384,9 +393,8 @@ def test_random_samples_of_folds_of_statistics(rng):
     parts = [ClassStatistics.from_data(X[k::3], y[k::3]) for k in range(3)]
 
     def folds_of(parts):
-        return _auto.folds_of_summaries(
-            parts, sum(parts[1:], parts[0]), 2, False, None
-        )[0]
+        whole = sum(parts[1:], parts[0])
+        return _auto.folds_of_summaries(parts, whole, 2, False).folds
 
     folds = folds_of(parts)
     noise = [

@@ -1,10 +1,12 @@
-"""maximize_coarse_to_fine: a small subspace first, then the whole space."""
+"""The optimization of filters: a small subspace first, then the whole space."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skgeom._filters._optimization import maximize_coarse_to_fine
+from skgeom._filters._basis import orthonormal
+from skgeom._filters._optimization import maximize
+from skgeom._filters._problem import Problem, Search
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._objective import Objective
 from skgeom.objectives._pairwise import MeanPairwiseDistance
@@ -75,6 +77,12 @@ def random_start(rng, constraint, shape=(K, M)):
     return CONSTRAINTS[constraint].nearest(rng.standard_normal(shape))
 
 
+def maximize_from(starts, objective, basis, complete, constraint, **options):
+    problem = Problem(objective, np.eye(N), np.eye(N), 0.1, constraint)
+    coarse = problem.restrict(orthonormal(basis, complete))
+    return maximize(coarse, starts, Search(**options))
+
+
 def assert_on_constraint(filters, constraint):
     assert filters.shape == (N, M)
     gram = filters.T @ filters
@@ -98,9 +106,7 @@ def problem(request):
 def test_result(problem, constraint, complete):
     objective, basis = problem
     start = random_start(np.random.default_rng(1), constraint)
-    result, values = maximize_coarse_to_fine(
-        objective, [start], basis, in_basis=complete, constraint=constraint
-    )
+    result, values = maximize_from([start], objective, basis, complete, constraint)
     assert_on_constraint(result.point, constraint)
     assert result.converged
     assert result.cost == pytest.approx(-objective.objective(result.point)[0])
@@ -120,8 +126,8 @@ def test_result(problem, constraint, complete):
 def test_maximum_of_the_trace(constraint, optimizer):
     objective, basis = trace(np.random.default_rng(0))
     start = random_start(np.random.default_rng(1), constraint)
-    options = {"in_basis": False, "constraint": constraint, "optimizer": optimizer}
-    result, _ = maximize_coarse_to_fine(objective, [start], basis, **options)
+    problem = objective, basis, False, constraint
+    result, _ = maximize_from([start], *problem, optimizer=optimizer)
     assert_allclose(-result.cost, objective.maximum(constraint), rtol=1e-5)
 
 
@@ -132,14 +138,9 @@ def test_callback(problem, constraint, n_starts, complete):
     rng = np.random.default_rng(2)
     starts = [random_start(rng, constraint) for _ in range(n_starts)]
     reports = []
-    result, values = maximize_coarse_to_fine(
-        objective,
-        starts,
-        basis,
-        in_basis=complete,
-        constraint=constraint,
-        callback=lambda *report: reports.append(report),
-    )
+    problem = objective, basis, complete, constraint
+    callback = lambda *report: reports.append(report)  # noqa: E731
+    result, values = maximize_from(starts, *problem, callback=callback)
     stages = [stage for stage, _, _ in reports]
     # One stage for each start, one in the subspace, and one in the whole space.
     expected = ["search"]
@@ -171,6 +172,4 @@ def test_objective_that_is_finite_in_the_subspace_only(constraint):
 
     start = random_start(np.random.default_rng(0), constraint)
     with pytest.raises(ValueError, match="not for the same filters of all features"):
-        maximize_coarse_to_fine(
-            OfSubspace(), [start], basis, in_basis=False, constraint=constraint
-        )
+        maximize_from([start], OfSubspace(), basis, False, constraint)

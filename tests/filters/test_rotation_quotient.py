@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skgeom._filters._optimization import maximize_coarse_to_fine
+from skgeom._filters._basis import orthonormal
+from skgeom._filters._optimization import maximize
+from skgeom._filters._problem import Problem, Search
 from skgeom.objectives._class_distances import DISTANCES
 from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.optim._manifolds import Oblique, rotated_to_unit_norm
@@ -41,10 +43,10 @@ def test_an_optimum_is_one_of_filters_of_unit_norm(complete):
     rng = np.random.default_rng(3)
     objective, basis = classes(rng), np.eye(12, 12 if complete else 8)
     start = rng.standard_normal((basis.shape[1], 2))
-    options = {"in_basis": complete, "constraint": "unit-norm", "tol": 1e-12}
-    result, _ = maximize_coarse_to_fine(
-        objective, [start], basis, metric=metric(rng), **options
-    )
+    covariances = np.eye(12), np.eye(12)
+    problem = Problem(objective, *covariances, 0.1, "unit-norm", metric=metric(rng))
+    coarse = problem.restrict(orthonormal(basis, complete))
+    result, _ = maximize(coarse, [start], Search(tol=1e-12))
     assert_allclose(np.linalg.norm(result.point, axis=0), 1, rtol=1e-12)
     value, gradient = objective(result.point)
     assert value == pytest.approx(-result.cost, rel=1e-12)

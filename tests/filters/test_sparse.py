@@ -14,7 +14,6 @@ ESTIMATORS = [
     SecondMomentSQFA(random_state=0),
     AMAGauss(random_state=0),
     AMAGauss(class_weight={0: 0, 1: 1, 2: 1}, random_state=0),
-    AMAGauss(batch_size=64, max_iter=5, random_state=0),
 ]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
