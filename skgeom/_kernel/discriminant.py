@@ -46,7 +46,6 @@ from skgeom.utils.validation import (
     check_two_classes,
     checked_groups,
     checked_labels,
-    class_factors,
     validate_data,
     weighted_classes,
 )
@@ -112,14 +111,14 @@ class KernelDiscriminantAnalysis(
         kernel matrix of the training samples, of shape (n_samples, n_samples), in
         :meth:`fit`, and the kernel matrix between the new samples and the training
         samples in the other methods.
-    gamma : float, "auto", "scale" or None, default="auto"
+    gamma : float, "select", "scale" or None, default="select"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features (the square
         root of this value divided by ``n_features`` for "laplacian" and "chi2", whose
-        exponents are proportional to the scale of X). ``"auto"`` selects ``"scale"``
-        times a power of 4 from 1/64 to 256; with ``regularization=0``, it is
-        ``"scale"``. None is the default of the kernel, which is 1 for "chi2" and
-        ``1 / n_features`` for all other kernels.
+        exponents are proportional to the scale of X). ``"select"`` selects ``"scale"``
+        times a power of 4 from 1/64 to 256 by leave-one-out errors; with
+        ``regularization=0``, it is ``"scale"``. None is the default of the kernel,
+        which is 1 for "chi2" and ``1 / n_features`` for all other kernels.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -171,13 +170,9 @@ class KernelDiscriminantAnalysis(
     priors : None, "uniform" or array-like, default=None
         Prior probabilities of the classes, which weight the classes in training and
         prediction. None is the proportions of the classes, weighted with
-        ``sample_weight`` and ``class_weight``. An array has the shape (n_classes,). Use
-        ``"uniform"`` if rare classes are as important as frequent classes.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, which multiply the weights of the samples in training.
-        With ``"balanced"``, all classes have the same total weight. Classes that are
-        missing in a dictionary have weight one. Unless ``priors`` is given, the weights
-        also change the prior probabilities in predictions.
+        ``sample_weight``. ``"uniform"`` weights all classes equally; use it if rare
+        classes are as important as frequent classes. An array has the shape
+        (n_classes,).
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
     verbose : int, default=0
@@ -301,7 +296,7 @@ class KernelDiscriminantAnalysis(
     _parameter_constraints = {
         **kernel_constraints,
         "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}), callable],
-        "gamma": [None, StrOptions({"auto", "scale"}), positive],
+        "gamma": [None, StrOptions({"select", "scale"}), positive],
         "regularization": [
             StrOptions({"auto"}),
             Interval(Real, 0, 1 / LIGHT, closed="both"),
@@ -311,7 +306,6 @@ class KernelDiscriminantAnalysis(
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
         "calibration": [StrOptions({"auto"}), None, Calibration],
         "priors": [None, StrOptions({"uniform"}), "array-like"],
-        "class_weight": [None, StrOptions({"balanced"}), dict],
         "verbose": ["verbose"],
     }
 
@@ -320,7 +314,7 @@ class KernelDiscriminantAnalysis(
         n_components=None,
         *,
         kernel="rbf",
-        gamma="auto",
+        gamma="select",
         degree=3,
         coef0=1,
         kernel_params=None,
@@ -331,7 +325,6 @@ class KernelDiscriminantAnalysis(
         n_landmarks="auto",
         calibration="auto",
         priors=None,
-        class_weight=None,
         random_state=None,
         verbose=0,
     ):
@@ -348,7 +341,6 @@ class KernelDiscriminantAnalysis(
         self.n_landmarks = n_landmarks
         self.calibration = calibration
         self.priors = priors
-        self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
 
@@ -480,7 +472,10 @@ class KernelDiscriminantAnalysis(
         largest = float(sample_weight.max()) or 1.0
         rows, weights, groups = merge_equal(summary.equal, codes, sample_weight, groups)
         codes, relative = codes[rows], weights / largest
-        weights, class_weights, priors = self._weigh(codes, relative)
+        sums = np.bincount(codes, relative, minlength=len(self.classes_))
+        # The weights of the samples of a class add up to the prior of the class.
+        priors = check_priors(self.priors, sums)
+        weights = relative * (priors / sums)[codes]
         selection = spread_over_classes(codes, _MAX_SELECTION)
         held_out = spread_over_classes(codes, _MAX_HELD_OUT)
         held_out = whole_groups(held_out, codes, groups)
@@ -501,29 +496,12 @@ class KernelDiscriminantAnalysis(
             groups[order],
             relative[order],
             weights[order],
-            class_weights,
-            priors=priors,
+            priors,
             rows=rows,
             selection=selection,
             n_held_out=len(held_out),
             total_weight=float(relative.sum()) * largest,
         )
-
-    def _weigh(self, codes, sample_weight):
-        """Training weights of the samples and of the classes, and the priors.
-
-        The weights of the classes are proportional to the priors times
-        ``class_weight``, and add up to one. The weights of the samples of a class add
-        up to the weight of the class.
-        """
-        sums = np.bincount(codes, sample_weight, minlength=len(self.classes_))
-        priors = check_priors(self.priors, sums)
-        factors = class_factors(self.class_weight, self.classes_, priors)
-        class_weights = priors * (factors / factors.max())
-        class_weights = class_weights / class_weights.sum()
-        # Without given priors, weights of classes act like frequencies of classes.
-        priors = class_weights if self.priors is None else priors
-        return sample_weight * (class_weights / sums)[codes], class_weights, priors
 
     def _chosen_solver(self, n_samples):
         solver = self.solver
@@ -539,7 +517,7 @@ class KernelDiscriminantAnalysis(
 
     def _selects_gamma(self, kernel):
         """Whether gamma is selected; without regularization, gamma is "scale"."""
-        return kernel.uses_gamma and self.gamma == "auto" and self.regularization != 0
+        return kernel.uses_gamma and self.gamma == "select" and self.regularization != 0
 
     def _candidates(self, kernel, data, summary):
         """Candidates of gamma, candidates of the regularization, and a factor.
@@ -617,7 +595,7 @@ class KernelDiscriminantAnalysis(
         """Set the fitted attributes."""
         self._kernel, self.kernel_center_ = kernel, kernel.center
         self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
-        self.n_landmarks_, self.priors_ = system.n_landmarks, data.priors
+        self.n_landmarks_, self.priors_ = system.n_landmarks, data.class_weights
         self.eigenvalues_, self.offset_ = found.eigenvalues, found.offset
         self.means_, self.dual_coef_ = found.means, found.coefficients
         self.X_fit_ = None if kernel.precomputed else system.points
