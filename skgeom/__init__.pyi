@@ -182,17 +182,17 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
 class GaussianRegressor(RegressorMixin, BaseEstimator):
     levels_: NDArray[Any]
-    means_: NDArray[Any]
+    level_means_: NDArray[Any]
     covariances_: NDArray[Any]
     prior_samples_: float
     selection_: Selection | None
     interval_temperature_: float
-    shrinkage_: NDArray[Any]
+    level_shrinkage_: NDArray[Any]
     grid_: NDArray[Any]
     prior_: NDArray[Any]
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_levels: Literal['auto'] | int = 'auto', *, n_points: int = 400, prior_samples: Literal['auto'] | float = 'auto') -> None: ...
+    def __init__(self, n_levels: Literal['auto'] | int = 'auto', *, n_points: int = 400, prior_samples: Literal['auto'] | float = 'auto', verbose: int = 0) -> None: ...
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self: ...
     def predict(self, X: ArrayLike) -> NDArray[Any]: ...
     def predict_density(self, X: ArrayLike) -> NDArray[Any]: ...

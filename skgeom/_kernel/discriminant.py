@@ -35,7 +35,7 @@ from skgeom._kernel._training_data import (
 )
 from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
-from skgeom.utils._sklearn import Interval, StrOptions, positive
+from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
@@ -68,6 +68,7 @@ _GAMMA_FACTORS = 4.0 ** np.arange(-3, 5)
 
 
 class KernelDiscriminantAnalysis(
+    CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     PosteriorClassifierMixin,
@@ -176,7 +177,8 @@ class KernelDiscriminantAnalysis(
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
     verbose : int, default=0
-        If positive, ``fit`` prints one line with the selected values.
+        If 1, ``fit`` prints at most one line per second during the selection, and the
+        selected values. Larger values print one line for each candidate of ``gamma``.
 
     Attributes
     ----------
@@ -403,13 +405,17 @@ class KernelDiscriminantAnalysis(
         """
         X, y, sample_weight, summary = self._validate(X, y, sample_weight)
         self.classes_, codes = self._encoded(y, sample_weight)
+        progress, is_read = current_progress(), not isinstance(X, BlockedRows)
+        progress.start(*((X, y) if is_read else (None, None)))
         kernel = make_kernel(self, X, summary.center)
         data = self._training_data(X, codes, sample_weight, groups, summary)
         # For small matrices, the synchronization of BLAS threads would take longer than
         # the computation.
         with one_blas_thread(len(data.codes) <= _MAX_HELD_OUT):
             kernel, self.regularization_ = self._select(kernel, data, summary)
+            progress.stage("kernel matrix")
             system = self._system(kernel, data)
+            progress.stage("discriminants")
             if self.calibration == "auto":
                 found = self._solve(system, data.n_held_out)
                 has_groups = groups is not None
@@ -423,7 +429,8 @@ class KernelDiscriminantAnalysis(
             value = getattr(self, f"{name}_")
             value = f"{value:.6g}" if isinstance(value, float) else value
             texts.append(f"{name}={value}")
-        current_progress().print(", ".join(texts))
+        progress.end_stage()
+        progress.print(", ".join(texts))
         return self
 
     def _validate(self, X, y, sample_weight):

@@ -26,6 +26,7 @@ from skgeom._rejection._rejection_thresholds import (
 from skgeom.utils._dask import check_not_dask, in_memory, is_dask
 from skgeom.utils._sklearn import (
     ARRAY_API,
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     check_method_params,
@@ -43,6 +44,7 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_sample_weight,
     check_two_classes,
@@ -53,7 +55,9 @@ from skgeom.utils.validation import (
 )
 
 
-class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class RejectionClassifier(
+    CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     r"""Classifier that rejects samples whose largest class probability is small.
 
     ``predict`` returns the most probable class if its probability is at least
@@ -285,6 +289,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             check_two_classes(np.unique(checked), type(self).__name__)
         weights = check_sample_weight(weights, checked)
         y = y if is_dask(X) else checked
+        progress = current_progress()
+        progress.start(X, y)
+        progress.stage("training")
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
         self.classes_ = self.estimator_.classes_
         self._labels = with_reject_label(to_numpy(self.classes_), self.reject_label)
@@ -317,6 +324,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The given threshold, or a threshold that is selected on held-out samples."""
         if self.rejection_rate is None and self.target_error is None:
             return 0.5 if self.threshold is None else float(self.threshold)
+        current_progress().stage("threshold")
         confidences, correct, tested = self._validated(X, y, routed)
         if self.target_error is not None:
             if len(np.unique(tested)) < len(tested):

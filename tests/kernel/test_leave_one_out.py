@@ -188,7 +188,8 @@ def test_verbose_prints_the_selected_values(wine, capsys):
     KDA().fit(*wine)
     assert capsys.readouterr().out == ""
     kda = KDA(verbose=1, solver="nystroem", n_landmarks=50, random_state=0).fit(*wine)
-    (line,) = capsys.readouterr().out.splitlines()
+    *_, tried, line = capsys.readouterr().out.splitlines()
+    assert tried.endswith("selection: 136 candidates after 8 kernels")
     assert f"regularization={kda.regularization_:.6g}, solver=nystroem" in line
     assert f"gamma={kda.gamma_:.6g}" in line and "n_landmarks=50" in line
 
