@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 # Largest number of pairs that are evaluated without sampling; 100 classes have about as
 # many (benchmarks/bench_many_classes.py).
 FEW_PAIRS = 5000
-# For c classes, sample sizes grow by the factor _GROWTH from max(_LEAST, _FIRST c) pairs
-# up to _LAST c pairs, or all pairs if they are fewer (benchmarks/bench_many_classes.py).
+# For c classes, the sizes of the samples grow by the factor _GROWTH from max(_LEAST,
+# _FIRST c) to _LAST c pairs, or all pairs if these are fewer
+# (benchmarks/bench_many_classes.py).
 _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 
 
