@@ -18,9 +18,10 @@ from skgeom.utils.warn import warn_user
 # the selected values are nearly the same (benchmarks/bench_gaussian.py).
 _RATIO = 2.0
 # Least number of expected errors among the held-out samples: new samples can be
-# misclassified even if no held-out sample is. With 0.5, the log-loss of 30 samples of
-# wine and of moons is nearly twice as large (benchmarks/bench_constants.py).
-_LEAST_ERRORS = 2.0
+# misclassified even if no held-out sample is. With 2, the log-loss of separable classes
+# is nearly twice as large; with 0.5, that of 30 samples of wine and of moons is larger
+# (benchmarks/bench_constants.py).
+_LEAST_ERRORS = 1.0
 # Fraction of held-out errors that is negligible.
 PRECISION = 0.01
 # The lowest temperature of densities of unknown scale: the temperatures of prototypes
@@ -207,9 +208,9 @@ def calibrated_temperature(
     r"""The temperature that calibrates the posteriors of held-out samples.
 
     The posteriors are those of :func:`tempered_scores`. The temperature is a power of
-    the square root of 2, and minimizes the log-loss. It is raised until the expected
-    error rate is at least :func:`least_error_rate`, because a few samples without
-    errors do not prove that posteriors near 1 are correct. A temperature below the
+    the square root of 2, and minimizes the log-loss. It is raised if the expected error
+    rate is below :func:`least_error_rate`, until they are equal, because a few samples
+    without errors do not prove that posteriors near 1 are correct. A temperature below the
     lowest one of :func:`tempered_scores` sharpens the posteriors. It is used only if
     the gain exceeds two standard errors, and the largest loss of two samples: filters
     that overfit also separate held-out samples, from which they were learned.
@@ -242,9 +243,16 @@ def calibrated_temperature(
         error = standard_error(gains[best], weights, groups)
         enough = 2 * max(np.log(n_classes / label_noise(n)) / n_effective, error)
         best = free + best if weights @ gains[best] > enough else free
-    # Errors descend with the temperatures.
-    is_uncertain = np.array(errors) >= least_error_rate(n, n_classes)
-    return float(temperatures[min(best, max(is_uncertain.sum() - 1, 0))])
+    temperature, least = float(temperatures[best]), least_error_rate(n, n_classes)
+    if errors[best] >= least or errors[0] <= least:
+        return temperature
+
+    def missing_errors(log_temperature):
+        p = softmax(scores / np.exp(log_temperature) + offsets, axis=1)
+        return least - weights @ (1 - p.max(axis=1))
+
+    ends = np.log(temperature), np.log(temperatures[0])
+    return float(np.exp(brentq(missing_errors, *ends, xtol=1e-3)))
 
 
 def _scale_of(are_densities, priors):
