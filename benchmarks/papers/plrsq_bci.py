@@ -80,6 +80,7 @@ def estimator(method, subject, seed, X, y):
             metric="riemann",
             sigma2=sigma2,
             priors="uniform",
+            temperature=1.0,
             solver="sgd",
             init=starts(X, y, n_prototypes, seed),
             max_iter=epochs,

@@ -40,6 +40,7 @@ def estimator(method, seed, epochs):
             metric="riemann",
             sigma2=0.5,
             priors="uniform",
+            temperature=1.0,
             solver="sgd",
             max_iter=epochs,
             batch_size=10,
@@ -51,6 +52,7 @@ def estimator(method, seed, epochs):
             metric="logeuclid",
             representability=0.03,
             priors="uniform",
+            temperature=1.0,
             tol=1e-4,
             random_state=seed,
         )
@@ -118,6 +120,7 @@ def epoch_seconds(n_samples, n_prototypes):
         metric="riemann",
         sigma2=0.5,
         priors="uniform",
+        temperature=1.0,
         solver="sgd",
         max_iter=1,
         random_state=0,

@@ -44,7 +44,8 @@ GRIDS = {
 # KernelPCA, 1 / 15, makes the kernel nearly linear, and kernel k-means equal to
 # k-means.
 GAMMAS = [0.1, 0.3, 1, 3, 10]
-L_BFGS = {"representability": 0.003, "priors": "uniform", "max_iter": 20, "tol": 1e-4}
+L_BFGS = {"representability": 0.003, "max_iter": 20, "tol": 1e-4}
+L_BFGS |= {"priors": "uniform", "temperature": 1.0}
 
 
 def log_vectors(X):
@@ -77,6 +78,7 @@ def estimator(method, n_categories, seed, **options):
         **{"n_prototypes": PROTOTYPES[n_categories], "sigma2": 0.5} | options,
         metric="riemann",
         priors="uniform",
+        temperature=1.0,
         solver="sgd",
         random_state=seed,
     )

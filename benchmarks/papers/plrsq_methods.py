@@ -140,6 +140,7 @@ OTHER_READING = {
             n,
             sigma2=sigma2,
             priors="uniform",
+            temperature=1.0,
             solver="sgd",
             max_iter=50,
             batch_size=10,

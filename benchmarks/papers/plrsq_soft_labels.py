@@ -42,6 +42,7 @@ def repeated_rows(data, sigma2):
         sigma2=sigma2,
         representability=0,
         priors="uniform",
+        temperature=1.0,
         tol=1e-8,
         max_iter=1000,
     ).fit(

@@ -36,6 +36,8 @@ PUBLISHED = {
 }
 # Different versions of MDRM, and methods that are not in the paper.
 TRAINING_ONLY, LOG_MEANS = "MDRM, training set only", "MDRM, log-Euclidean means"
+# The predicted classes do not depend on the temperature.
+UNIFORM = {"priors": "uniform", "temperature": 1.0}
 OURS = "PLRSQ, L-BFGS", "PLRSQ, L-BFGS, log-Euclidean"
 # Table B.7: means of what the validation sets chose.
 CHOSEN = {
@@ -67,7 +69,7 @@ def estimator(method, seed, **settings):
     settings["random_state"] = seed
     if method == "GMLVQ":
         return GMLVQ(tol=1e-4, **settings)
-    settings["priors"] = "uniform"
+    settings |= UNIFORM
     if method == "PLRSQ, L-BFGS":
         return PLRSQ(metric="riemann", tol=1e-4, **settings)
     if method == "PLRSQ, L-BFGS, log-Euclidean":
@@ -160,7 +162,7 @@ def plrsq_table_b7(quick):
 def one_prototype(data, epochs, annealing, seed, **options):
     """Accuracy in percent on the test set of a run, with one prototype a class."""
     train, _, test = synthetic(data, seed)
-    options |= {"priors": "uniform", "random_state": seed}
+    options |= {**UNIFORM, "random_state": seed}
     options |= {"metric": "riemann", "solver": "sgd", "max_iter": epochs}
     model = (AnnealedPLRSQ if annealing else PLRSQ)(**options)
     return {"accuracy": 100 * model.fit(*train).score(*test)}
@@ -226,7 +228,7 @@ def convergence(data, epochs, sigma2, schedule, exact=False):
         model = AlgorithmOne(sigma2=scales, max_iter=epochs, random_state=0)
         costs = model.epochs(*train)
     else:
-        model = PLRSQ(metric="riemann", priors="uniform", solver="sgd", max_iter=epochs)
+        model = PLRSQ(metric="riemann", solver="sgd", max_iter=epochs, **UNIFORM)
         model.set_params(random_state=np.random.RandomState(0))
         costs = costs_of_epochs(model, scales, *train)
     cost, curves = [], {}
