@@ -80,7 +80,7 @@ SHARED = {
         "regularization|variance|sigma",
     ),
     "selection_": (
-        "Candidates of the automatic choices, and their scores; see :class:`Selection`.",
+        "Candidates of the automatic choices, and their scores.",
         "candidates",
     ),
     "shrinkage_": ("Intensity of the shrinkage, from 0 to 1.", "rho|shrinkage"),
@@ -89,8 +89,7 @@ SHARED = {
     "solver": ("Algorithm.", "minimizes|solves|eigenproblem"),
     "statistics_": ("Counts, means and covariances of the classes.", "counts"),
     "temperature": (
-        "Number T by which scores of classes are divided to calibrate probabilities. It "
-        "does not change predictions.",
+        "Divisor T of the scores of the classes, which calibrates probabilities.",
         "temperature|divided",
     ),
     "temperature_": ("The value of the temperature that was used.", "temperature"),
