@@ -235,8 +235,8 @@ def calibrated_temperature(
     the square root of 2, and minimizes the log-loss. It is raised if the expected error
     rate is below :func:`least_error_rate`, until they are equal, because a few samples
     without errors do not prove that posteriors near 1 are correct. A temperature below
-    the lowest one of :func:`tempered_scores` sharpens the posteriors. It is used only if
-    the gain exceeds two standard errors, and the largest loss of two samples: filters
+    the lowest one of :func:`tempered_scores` sharpens the posteriors. It is used only
+    if the gain exceeds two standard errors, and the largest loss of two samples: filters
     that overfit also separate held-out samples, from which they were learned.
 
     Parameters
@@ -318,13 +318,14 @@ def standard_error(values, weights, groups=None):
     return float(np.linalg.norm(parts))
 
 
-def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
+def warn_if_at_chance(scores, codes, weights, groups, remedy="", of_matrices=False):
     """Warn if predictions of held-out samples are not significantly better than chance.
 
     The accuracy with equal weights of the classes has to exceed one over the number of
     classes by more than two standard errors. ``scores`` contains the scores of the
     classes, of shape (n_samples, n_classes). Only samples of different groups are
-    independent. ``remedy`` names further remedies. Returns whether there was a warning.
+    independent. ``remedy`` names further remedies; the first ones depend on whether the
+    samples are SPD matrices. Returns whether there was a warning.
     """
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
     correct = scores.argmax(axis=1) == codes
@@ -332,12 +333,18 @@ def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
     error = standard_error(correct, shares, groups)
     is_at_chance = accuracy - 2 * error <= chance
     if is_at_chance:
+        first = (
+            "Scale, transform (for example with QuantileTransformer) or select features"
+        )
+        if of_matrices:
+            first = (
+                "Check the labels and domains, re-center the matrices of each domain"
+            )
         warn_user(
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
-            f"{error:.3f}), compared with {chance:.3f} for random guesses. Scale, "
-            "transform (for example with QuantileTransformer) or select features, use "
-            f"more samples{remedy}, or use a different classifier.",
+            f"{error:.3f}), compared with {chance:.3f} for random guesses. {first}, "
+            f"use more samples{remedy}, or use a different classifier.",
             UserWarning,
         )
     return is_at_chance
