@@ -236,8 +236,8 @@ def calibrated_temperature(
     rate is below :func:`least_error_rate`, until they are equal, because a few samples
     without errors do not prove that posteriors near 1 are correct. A temperature below
     the lowest one of :func:`tempered_scores` sharpens the posteriors. It is used only
-    if the gain exceeds two standard errors, and the largest loss of two samples: filters
-    that overfit also separate held-out samples, from which they were learned.
+    if the gain exceeds two standard errors, and the largest loss of two samples:
+    filters that overfit also separate held-out samples, from which they were learned.
 
     Parameters
     ----------
