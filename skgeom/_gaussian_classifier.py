@@ -390,7 +390,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             )
         first = not hasattr(self, "statistics_")
         X, y, weights, *_ = validated_samples(
-            self, X, y, sample_weight, reset=first, dask=True
+            self, X, y, sample_weight, reset=first, batch=True, dask=True
         )
         if first:
             statistics = ClassStatistics.from_data(X, y, sample_weight=weights)

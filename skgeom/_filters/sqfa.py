@@ -383,7 +383,7 @@ class SQFA(BaseFilters):
             )
         first = not hasattr(self, "components_")
         before = getattr(self, "_streamed", ClassStatistics.empty())
-        options = {"reset": first, "dask": True, "accept_sparse": "csr"}
+        options = {"reset": first, "batch": True, "dask": True, "accept_sparse": "csr"}
         X, y, weights, *_ = validated_samples(self, X, y, sample_weight, **options)
         X = X.toarray() if issparse(X) else X
         streamed = before + ClassStatistics.from_data(X, y, sample_weight=weights)

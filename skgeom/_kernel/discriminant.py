@@ -42,13 +42,14 @@ from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
-    check_sample_weight,
     check_two_classes,
     checked_groups,
     checked_labels,
     class_factors,
     validate_data,
+    scaled_weights,
     weighted_classes,
+    weights_of_fit,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled
 
@@ -442,10 +443,10 @@ class KernelDiscriminantAnalysis(
                 check_not_dask(self, X, remedy)
             empty = validate_data(self, empty_block(X), ensure_min_samples=0)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
-            return X, X.y, X.sample_weight, X.summary
+            return X, X.y, scaled_weights(X.sample_weight), X.summary
         X = validate_data(self, X, accept_sparse=accepts_sparse(self.kernel))
         y = checked_labels(y, X)
-        weights = check_sample_weight(sample_weight, y)
+        weights = weights_of_fit(sample_weight, y)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
         return X, y, weights, RowSummary.of(X, weights / weights.max())

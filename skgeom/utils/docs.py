@@ -4,6 +4,14 @@ import inspect
 import re
 from textwrap import indent
 
+# The parameter ``sample_weight`` of the ``fit`` methods.
+SAMPLE_WEIGHT = """
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights of the samples: an integer weight counts as that many copies. Weights whose
+    sum is smaller than the number of samples of positive weight are scaled to that
+    number.
+"""
+
 
 def substitute_docs(**paragraphs):
     """Replace lines ``{name}`` in the docstring of a class or function by paragraphs.

@@ -13,7 +13,13 @@ from sklearn.utils import assert_all_finite, compute_class_weight, validation
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgeom.utils import _sklearn
-from skgeom.utils._dask import check_not_dask, empty_block, in_memory, is_dask
+from skgeom.utils._dask import (
+    check_not_dask,
+    computed,
+    empty_block,
+    in_memory,
+    is_dask,
+)
 from skgeom.utils._sklearn import is_pandas_na, is_scalar_nan, num_samples
 from skgeom.utils.array_api import (
     adjoint,
@@ -76,6 +82,7 @@ def validated_samples(
     groups=None,
     *,
     reset=True,
+    batch=False,
     numeric=False,
     double=False,
     dask=False,
@@ -94,6 +101,8 @@ def validated_samples(
         The arguments of its method.
     reset : bool, default=True
         Whether to set the features of the estimator, instead of comparing them with X.
+    batch : bool, default=False
+        Whether X is a batch of ``partial_fit``, whose weights are not scaled.
     numeric : bool, default=False
         Whether y contains numbers, which are converted to float64, and not labels.
     double : bool, default=False
@@ -101,7 +110,7 @@ def validated_samples(
         finite.
     dask : bool, default=False
         Whether X may be a Dask array or data frame. Then only its features are
-        validated, and X, y and ``sample_weight`` are returned unchanged.
+        validated, and X and y are returned unchanged.
     **options
         Options of scikit-learn's ``validate_data``.
 
@@ -115,7 +124,7 @@ def validated_samples(
         if groups is not None:
             check_not_dask(estimator, X, "Use groups=None")
         validate_data(estimator, empty_block(X), ensure_min_samples=0, reset=reset)
-        return Samples(X, y, sample_weight)
+        return Samples(X, y, sample_weight if batch else scaled_weights(sample_weight))
     if double:
         options["dtype"] = _float_dtypes(X)[0]
     X = validate_data(estimator, X, reset=reset, **options)
@@ -126,6 +135,8 @@ def validated_samples(
         y = real_array(y, "y").astype(np.float64)
     else:
         y = checked_labels(y, X)
+    if sample_weight is not None and not batch:
+        sample_weight = weights_of_fit(sample_weight, y)
     return _of_positive_weight(X, y, sample_weight, groups)
 
 
@@ -264,6 +275,35 @@ def check_sample_weight(sample_weight, X):
             "range of floating-point numbers. Divide all weights by their mean."
         )
     return weights
+
+
+def weights_of_fit(sample_weight, X):
+    """Validated weights of all samples of a fit; None is a weight of 1 for each sample.
+
+    Errors are those of :func:`check_sample_weight`.
+    """
+    return scaled_weights(check_sample_weight(sample_weight, X))
+
+
+def scaled_weights(sample_weight):
+    """The weights of all samples of a fit, which count samples.
+
+    Weights whose sum is smaller than the number of samples of positive weight, such as
+    weights that sum to one, are scaled to that number. The weights of a part of the
+    samples are not scaled, because the parts would be scaled differently.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), Dask array, Dask series or None
+        The weights. Those of Dask data need not be valid.
+    """
+    if sample_weight is None:
+        return None
+    weights = sample_weight
+    if not is_dask(weights):
+        weights = np.asarray(on_cpu(weights))
+    total, number = computed(weights.sum(), (weights > 0).sum())
+    return weights * (number / total) if 0 < total < number else sample_weight
 
 
 def raise_too_large(largest, samples="X"):
