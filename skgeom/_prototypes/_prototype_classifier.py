@@ -50,17 +50,15 @@ from skgeom.utils.validation import (
     check_labels,
     check_not_dict,
     check_order_of_features,
-    check_sample_weight,
     check_spd_samples,
     check_symmetric,
     check_two_classes,
-    checked_groups,
     checked_labels,
     cholesky,
     class_factors,
     shape_of,
     validate_data,
-    weighted_classes,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled, warn_user
 
@@ -358,13 +356,12 @@ class PrototypeClassifier(
         rng = check_random_state(self.random_state)
         if is_dask(X) and self.solver == "sgd":
             return self._fit_blocks(X, y, sample_weight, rng)
-        training = self._prepared(X, y, sample_weight, rng)
+        training = self._prepared(X, y, sample_weight, rng, groups=groups)
         if training.metric_name == "riemann" and not self._continues():
             warn_if_amplitudes_vary(training)
-        groups = checked_groups(groups, y, sample_weight)
         metric = self._fold_metric(training.metric)
         refit = partial(self._refit, metric) if metric else None
-        training = replace(training, groups=groups, refit=refit)
+        training = replace(training, refit=refit)
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
@@ -442,7 +439,7 @@ class PrototypeClassifier(
         """Whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "prototypes_")
 
-    def _prepared(self, X, y, sample_weight, rng, classes=None):
+    def _prepared(self, X, y, sample_weight, rng, classes=None, groups=None):
         """The :class:`Training` of ``fit``, or of the first call of ``partial_fit``.
 
         Also sets ``classes_`` and ``prototype_labels_``.
@@ -453,21 +450,19 @@ class PrototypeClassifier(
                 remedy = "Set solver='sgd' to learn its blocks one after another"
             check_not_dask(self, X, remedy)
         continues, announced = self._continues(), classes is not None
-        X = self._check_X(X, reset=not continues)
-        y = checked_labels(y, X)
+        check = type(self)._check_X
+        samples = validated_samples(
+            self, X, y, sample_weight, groups, reset=not continues, check=check
+        )
         argument = "classes" if announced else "y"
         with naming(argument):
-            if announced:
-                classes = np.unique(to_numpy(classes))
-            else:
-                classes = weighted_classes(y, check_sample_weight(sample_weight, y))
+            classes = np.unique(to_numpy(classes) if announced else samples.y)
         check_two_classes(classes, type(self).__name__, argument)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
-        given = X, check_sample_weight(sample_weight, y)
-        X, y, weights, class_sums = self._weighted(X, y, sample_weight)
+        X, y, weights, class_sums = self._weighted(samples)
         if isinstance(self.init, str) and not class_sums.all():
             raise ValueError(
                 f"The class {classes[class_sums.argmin()]} has no sample of positive "
@@ -475,16 +470,18 @@ class PrototypeClassifier(
                 "Dask data. Pass samples of all classes first, or set init to an array."
             )
         if continues:
-            return self._continued(X, y, weights, class_sums)
+            training = self._continued(X, y, weights, class_sums)
+            return replace(training, groups=samples.groups)
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
             consequence = "Features of large variance determine the distances."
             warn_if_unscaled(_variances(X), consequence, self)
-            warn_if_outlier(*given)
+            warn_if_outlier(samples.X, samples.weights, samples.rows)
         self.prototype_labels_ = np.repeat(classes, counts)
         kind = VectorMetric if X.ndim == 2 else SPD_METRICS[self.metric]
         metric = kind(is_complex=self._n_copies == 2)
-        return self._initialized(metric, X, y, weights, counts, class_sums, rng)
+        training = self._initialized(metric, X, y, weights, counts, class_sums, rng)
+        return replace(training, groups=samples.groups)
 
     def _initialized(self, metric, X, y, weights, counts, class_sums, rng):
         """The :class:`Training` with the encoded samples and initial prototypes."""
@@ -572,16 +569,14 @@ class PrototypeClassifier(
                 "init."
             )
 
-    def _weighted(self, X, y, sample_weight, before=0.0):
-        """Samples of positive weight, class indices, training weights, class sums.
+    def _weighted(self, samples, before=0.0):
+        """Samples in double precision, class indices, training weights, class sums.
 
-        The class sums are the sums of ``sample_weight`` in each class, plus the sums
+        The class sums are the sums of the weights in each class, plus the sums
         ``before`` of earlier calls.
         """
-        X, weights = in_double(X), check_sample_weight(sample_weight, y)
-        if (weights == 0).any():
-            kept = weights > 0
-            X, y, weights = X[like(kept, X)], y[kept], weights[kept]
+        X, y = in_double(samples.X), samples.y
+        weights = np.ones(len(y)) if samples.weights is None else samples.weights
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
@@ -819,10 +814,10 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         """The :class:`Training` of a later call of ``partial_fit``."""
         classes = np.unique(to_numpy(self.classes_ if classes is None else classes))
         self._check_same(classes, prototype_counts(self.n_prototypes, classes))
-        X = self._check_X(X, reset=False)
-        y = checked_labels(y, X)
+        check = type(self)._check_X
+        samples = validated_samples(self, X, y, sample_weight, reset=False, check=check)
         before = to_numpy(self._training.class_sums)
-        X, y, weights, class_sums = self._weighted(X, y, sample_weight, before)
+        X, y, weights, class_sums = self._weighted(samples, before)
         training = self._continued(X, y, weights, class_sums)
         if np.isinf(training.n_epochs):
             return training

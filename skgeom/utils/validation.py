@@ -86,6 +86,7 @@ def validated_samples(
     numeric=False,
     double=False,
     dask=False,
+    check=None,
     **options,
 ):
     """Validate the samples of a fit: X, y, and the weights and groups if given.
@@ -111,8 +112,11 @@ def validated_samples(
     dask : bool, default=False
         Whether X may be a Dask array or data frame. Then only its features are
         validated, and X and y are returned unchanged.
+    check : callable, default=None
+        Function that validates X, with the parameters of :func:`validate_data`, which
+        is the default.
     **options
-        Options of scikit-learn's ``validate_data``.
+        Options of ``check``.
 
     Returns
     -------
@@ -127,14 +131,14 @@ def validated_samples(
         return Samples(X, y, sample_weight if batch else scaled_weights(sample_weight))
     if double:
         options["dtype"] = _float_dtypes(X)[0]
-    X = validate_data(estimator, X, reset=reset, **options)
+    X = (check or validate_data)(estimator, X, reset=reset, **options)
     if double and not np.isfinite(2 * X.shape[0] * (largest := largest_size(X))):
         raise_too_large(largest)
     if numeric:
         y = checked_targets(y, X, y_numeric=True)
         y = real_array(y, "y").astype(np.float64)
     else:
-        y = checked_labels(y, X)
+        y = checked_labels(y, X, whole=not batch)
     if sample_weight is not None and not batch:
         sample_weight = weights_of_fit(sample_weight, y)
     return _of_positive_weight(X, y, sample_weight, groups)
@@ -300,10 +304,11 @@ def scaled_weights(sample_weight):
     if sample_weight is None:
         return None
     weights = sample_weight
-    if not is_dask(weights):
-        weights = np.asarray(on_cpu(weights))
-    total, number = computed(weights.sum(), (weights > 0).sum())
-    return weights * (number / total) if 0 < total < number else sample_weight
+    with naming("sample_weight"):
+        if not is_dask(weights):
+            weights = np.asarray(on_cpu(weights))
+        total, number = computed(weights.sum(), (weights > 0).sum())
+        return weights * (number / total) if 0 < total < number else sample_weight
 
 
 def raise_too_large(largest, samples="X"):
