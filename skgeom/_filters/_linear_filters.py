@@ -7,7 +7,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
     SHRINKAGES,
@@ -54,7 +53,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.linalg import signs
-from skgeom.utils.methods import predict_method
+from skgeom.utils.methods import check_fitted, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
@@ -205,7 +204,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             If the distance requires nonsingular covariances, and the covariance of the
             filter outputs of a class is singular.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         sigma2 = self.regularization_ if regularized else 0.0
         is_smaller = sigma2 < self.regularization_
         remedy = "Use regularized=True" if is_smaller else _FIT_ORTHONORMAL
@@ -233,7 +232,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         ValueError
             If the filters are linearly dependent.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         filters = self._filters()
         left, sizes, right = np.linalg.svd(filters, full_matrices=False)
         if sizes[-1] <= DEPENDENT * sizes[0]:
@@ -265,7 +264,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         ValueError
             As for :meth:`class_distances`.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         objective, axes = self._objective_of_features(), np.eye(self._n_features_out)
         subsets = [np.delete(axes, k, axis=1) for k in range(len(axes))]
         subsets = subsets if len(axes) > 1 else []

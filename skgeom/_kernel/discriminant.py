@@ -36,6 +36,7 @@ from skgeom._kernel._training_data import (
 from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
 from skgeom.utils._sklearn import Interval, StrOptions, positive
+from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
@@ -46,8 +47,8 @@ from skgeom.utils.validation import (
     checked_groups,
     checked_labels,
     class_factors,
-    validate_data,
     scaled_weights,
+    validate_data,
     weighted_classes,
     weights_of_fit,
 )
@@ -354,6 +355,7 @@ class KernelDiscriminantAnalysis(
         self.verbose = verbose
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the discriminant functions.
 
@@ -368,9 +370,7 @@ class KernelDiscriminantAnalysis(
             exact solver.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None weights all samples equally. Samples of weight
-            zero, and classes without samples of positive weight, are omitted.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import assert_all_finite, compute_class_weight, validation
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from skgeom.utils import _sklearn
 from skgeom.utils._dask import (
@@ -449,6 +449,61 @@ def check_two_classes(classes, name, argument="y"):
             f"{found}. Add samples of a different class. Samples with sample_weight=0 "
             "do not count."
         )
+
+
+def classes_of_stream(classes, labels, known=None, announced=False):
+    """All classes after a batch of ``partial_fit``, and whether there are no others.
+
+    Parameters
+    ----------
+    classes : array-like of shape (n_classes,) or None
+        The argument of ``partial_fit``.
+    labels : ndarray
+        The distinct labels of the batch.
+    known : ndarray, default=None
+        The classes of earlier calls; None in the first call.
+    announced : bool, default=False
+        Whether an earlier call announced the known classes as all classes.
+
+    Returns
+    -------
+    classes : ndarray
+        The distinct labels, sorted.
+    announced : bool
+
+    Raises
+    ------
+    ValueError
+        If a label is not one of the announced classes, if other classes were announced
+        before, or if labels are of different types.
+    """
+    found = labels if known is None else union_of_classes(known, labels)
+    if classes is None and not announced:
+        return found, False
+    if classes is not None:
+        classes = known_labels(classes, "classes")
+        classes = check_array(
+            classes, ensure_2d=False, dtype=None, input_name="classes"
+        )
+        with naming("classes"):
+            unique_labels(classes, found)  # raises if strings and numbers are mixed
+        classes = np.unique(classes)
+        check_two_classes(classes, "partial_fit", "classes")
+    if announced:
+        if classes is not None and not np.array_equal(classes, known):
+            raise ValueError(
+                f"partial_fit received classes={classes.tolist()}, but the first call "
+                f"had classes={known.tolist()}. Pass the same classes, or None."
+            )
+        classes = known
+    missing = [label for label in found.tolist() if label not in {*classes.tolist()}]
+    if missing:
+        raise ValueError(
+            f"y has the label {missing[0]!r}, which is not in classes="
+            f"{classes.tolist()}. Pass all classes in the first call of partial_fit, "
+            "or None."
+        )
+    return classes, True
 
 
 def kind_of(labels):
