@@ -77,8 +77,8 @@ class TrainingData:
         Statistics of all samples, in the coordinates of ``basis``.
     basis : Basis
         The coordinates in which the filters are optimized.
-    X, y : array of shape (N, n), ndarray of shape (N,), or None
-        The samples and their labels, if they are in memory.
+    X, y, weights : array of shape (N, n), ndarray of shape (N,), or None
+        The samples, their labels, and their weights or None, if they are in memory.
     samples : array of shape (N, k) or None
         Coordinates of the samples, relative to ``origin``.
     origin : ndarray of shape (k,) or None
@@ -91,6 +91,7 @@ class TrainingData:
     basis: Basis = field(default_factory=Basis)
     X: object = None
     y: np.ndarray | None = None
+    weights: np.ndarray | None = None
     samples: object = None
     origin: np.ndarray | None = None
     for_selection: SelectionSamples | None = None
@@ -324,10 +325,11 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         selected = None
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight, groups)
-            given, points = (on_cpu(take(x, rows)) for x in (X, samples))
-            selected = SelectionSamples(given, y[rows], weights, groups, points)
+            some, points = (on_cpu(take(x, rows)) for x in (X, samples))
+            selected = SelectionSamples(some, y[rows], weights, groups, points)
         current_progress().start(X, y)
-        return TrainingData(statistics, basis, X, y, samples, origin, selected)
+        given = X, y, sample_weight
+        return TrainingData(statistics, basis, *given, samples, origin, selected)
 
     def _set_sizes(self, classes, argument="y"):
         """Check the numbers of classes and features, and set the number of filters."""
