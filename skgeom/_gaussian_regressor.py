@@ -24,6 +24,7 @@ from skgeom._regularized_gaussians import (
 from skgeom._selection import fit_temperature, selection_of, standard_error
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
+from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method, predict_method
@@ -163,6 +164,7 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Estimate the Gaussians at the levels of the target.
 
@@ -172,8 +174,7 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
             Features.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. A common factor of all weights has no effect.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together. With None, each set

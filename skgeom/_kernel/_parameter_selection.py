@@ -57,8 +57,9 @@ def select(kernel, gammas, regularizations, ratio, part, identity):
         KernelSystem(kernel, part, identity)  # explains if all samples are equal
         raise ValueError(
             "gamma and regularization cannot be selected by leave-one-out errors, "
-            "because each group contains all samples of a class. Set both parameters "
-            "to numbers, use more distinct samples, or use groups that share classes."
+            "because each group (without groups, each distinct sample) contains all "
+            "samples of a class. Set both parameters to numbers, use more distinct "
+            "samples, or use groups that share classes."
         )
     codes, groups = codes[kept], groups[kept]
     weights = weights[kept] / weights[kept].sum()

@@ -36,18 +36,20 @@ from skgeom._kernel._training_data import (
 from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
 from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
+from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
-    check_sample_weight,
     check_two_classes,
     checked_groups,
     checked_labels,
+    scaled_weights,
     validate_data,
     weighted_classes,
+    weights_of_fit,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled
 
@@ -347,6 +349,7 @@ class KernelDiscriminantAnalysis(
         self.verbose = verbose
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the discriminant functions.
 
@@ -361,9 +364,7 @@ class KernelDiscriminantAnalysis(
             exact solver.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None weights all samples equally. Samples of weight
-            zero, and classes without samples of positive weight, are omitted.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -441,10 +442,10 @@ class KernelDiscriminantAnalysis(
                 check_not_dask(self, X, remedy)
             empty = validate_data(self, empty_block(X), ensure_min_samples=0)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
-            return X, X.y, X.sample_weight, X.summary
+            return X, X.y, scaled_weights(X.sample_weight), X.summary
         X = validate_data(self, X, accept_sparse=accepts_sparse(self.kernel))
         y = checked_labels(y, X)
-        weights = check_sample_weight(sample_weight, y)
+        weights = weights_of_fit(sample_weight, y)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
         return X, y, weights, RowSummary.of(X, weights / weights.max())

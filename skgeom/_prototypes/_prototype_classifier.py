@@ -18,6 +18,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
 from skgeom._prototypes._training import (
     Training,
+    TrainingResult,
     compare,
     explain_singular,
     find_variance,
@@ -39,6 +40,12 @@ from skgeom.utils.array_api import (
     on_cpu,
     to_numpy,
 )
+from skgeom.utils.docs import (
+    BATCH_WEIGHT,
+    CLASSES,
+    SAMPLE_WEIGHT,
+    substitute_docs,
+)
 from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import embedded, from_embedded
@@ -50,17 +57,17 @@ from skgeom.utils.validation import (
     check_labels,
     check_not_dict,
     check_order_of_features,
-    check_sample_weight,
     check_spd_samples,
     check_symmetric,
     check_two_classes,
-    checked_groups,
     checked_labels,
     cholesky,
     class_factors,
+    classes_of_stream,
+    scaled_weights,
     shape_of,
     validate_data,
-    weighted_classes,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled, warn_user
 
@@ -125,7 +132,7 @@ def given_prototypes(init, shape, labels, dtype, n_copies):
 
 
 def class_prototypes(metric, Z, y, weights, counts, rng):
-    """Initial prototypes of all classes, class by class, encoded by the metric.
+    """Initial prototypes class by class, encoded by the metric.
 
     The prototype of a class is the mean of its samples or, for several prototypes, the
     prototypes are the means of clusters. If the distances do not change when all
@@ -133,12 +140,14 @@ def class_prototypes(metric, Z, y, weights, counts, rng):
     """
     prototypes = []
     for label, count in enumerate(counts):
-        own = y == label
-        prototypes += _clusters(metric, Z[own], weights[own], count, rng)
+        if count:
+            own = y == label
+            prototypes += _clusters(metric, Z[own], weights[own], count, rng)
     xp = namespace(y)
     prototypes = xp.stack(prototypes)
     apart = xp.max(xp.abs(prototypes - prototypes[:1, ...]))
-    if apart <= 1e-13 * xp.max(xp.abs(prototypes)):
+    several = np.count_nonzero(counts) > 1
+    if several and apart <= 1e-13 * xp.max(xp.abs(prototypes)):
         warn_user(
             "The initial prototypes of all classes are equal: the samples of the "
             "classes are equal, or have equal means. Check X and y, or set init.",
@@ -302,6 +311,7 @@ class PrototypeClassifier(
     _parameter_constraints = shared_constraints
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the prototypes.
 
@@ -313,10 +323,7 @@ class PrototypeClassifier(
             may be sparse. X is not modified.
         y : array-like of shape (n_samples,)
             Class labels of the samples. At least two classes are required.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. A weight of 2 counts a sample twice.
-            Samples of weight zero, and classes without samples of positive weight, are
-            omitted.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -358,13 +365,12 @@ class PrototypeClassifier(
         rng = check_random_state(self.random_state)
         if is_dask(X) and self.solver == "sgd":
             return self._fit_blocks(X, y, sample_weight, rng)
-        training = self._prepared(X, y, sample_weight, rng)
+        training = self._prepared(X, y, sample_weight, rng, groups=groups)
         if training.metric_name == "riemann" and not self._continues():
             warn_if_amplitudes_vary(training)
-        groups = checked_groups(groups, y, sample_weight)
         metric = self._fold_metric(training.metric)
         refit = partial(self._refit, metric) if metric else None
-        training = replace(training, groups=groups, refit=refit)
+        training = replace(training, refit=refit)
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
@@ -456,12 +462,19 @@ class PrototypeClassifier(
             )
         return Z
 
+    def __sklearn_is_fitted__(self):
+        # The first batches of a stream may contain a single class.
+        has_prototypes = super().__sklearn_is_fitted__()
+        return has_prototypes and self._training.n_classes > 1
+
     def _continues(self):
         """Whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "prototypes_")
 
-    def _prepared(self, X, y, sample_weight, rng, classes=None):
-        """The :class:`Training` of ``fit``, or of the first call of ``partial_fit``.
+    def _prepared(
+        self, X, y, sample_weight, rng, classes=None, groups=None, batch=False
+    ):
+        """The :class:`Training` of ``fit``, or of the first ``batch`` of a stream.
 
         Also sets ``classes_`` and ``prototype_labels_``.
         """
@@ -470,39 +483,34 @@ class PrototypeClassifier(
             if hasattr(self, "partial_fit"):
                 remedy = "Set solver='sgd' to learn its blocks one after another"
             check_not_dask(self, X, remedy)
-        continues, announced = self._continues(), classes is not None
-        X = self._check_X(X, reset=not continues)
-        y = checked_labels(y, X)
-        argument = "classes" if announced else "y"
-        with naming(argument):
-            if announced:
-                classes = np.unique(to_numpy(classes))
-            else:
-                classes = weighted_classes(y, check_sample_weight(sample_weight, y))
-        check_two_classes(classes, type(self).__name__, argument)
+        continues = self._continues()
+        options = {"reset": not continues, "batch": batch, "check": type(self)._check_X}
+        samples = validated_samples(self, X, y, sample_weight, groups, **options)
+        with naming("y"):
+            labels = np.unique(samples.y)
+        if not batch:
+            check_two_classes(labels, type(self).__name__)
+        classes, announced = classes_of_stream(classes, labels)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
-        given = X, check_sample_weight(sample_weight, y)
-        X, y, weights, class_sums = self._weighted(X, y, sample_weight)
-        if isinstance(self.init, str) and not class_sums.all():
-            raise ValueError(
-                f"The class {classes[class_sums.argmin()]} has no sample of positive "
-                "weight in the first call of partial_fit, or in the first block of "
-                "Dask data. Pass samples of all classes first, or set init to an array."
-            )
+        X, y, weights, class_sums = self._weighted(samples)
+        if isinstance(self.init, str):
+            counts = tuple(np.where(class_sums > 0, counts, 0).tolist())
         if continues:
-            return self._continued(X, y, weights, class_sums)
+            training = self._continued(X, y, weights, class_sums)
+            return replace(training, groups=samples.groups)
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
             consequence = "Features of large variance determine the distances."
             warn_if_unscaled(_variances(X), consequence, self)
-            warn_if_outlier(*given)
-        self.prototype_labels_ = np.repeat(classes, counts)
+            warn_if_outlier(samples.X, samples.weights, samples.rows)
+        self.prototype_labels_ = classes.repeat(counts)
         kind = VectorMetric if X.ndim == 2 else SPD_METRICS[self.metric]
         metric = kind(is_complex=self._n_copies == 2)
-        return self._initialized(metric, X, y, weights, counts, class_sums, rng)
+        training = self._initialized(metric, X, y, weights, counts, class_sums, rng)
+        return replace(training, groups=samples.groups, announced=announced)
 
     def _initialized(self, metric, X, y, weights, counts, class_sums, rng):
         """The :class:`Training` with the encoded samples and initial prototypes."""
@@ -517,7 +525,7 @@ class PrototypeClassifier(
             given = given_prototypes(self.init, shape, labels, X.dtype, self._n_copies)
         self._check_not_tiny(reduced)
         with explain_singular():
-            if class_sums.all():
+            if given is None or class_sums.all():
                 metric.fit(reduced, y, weights)
             else:  # the initial prototypes represent classes without samples
                 ones = namespace(given).ones_like(astype(labels, given.dtype))
@@ -581,7 +589,7 @@ class PrototypeClassifier(
     def _check_counts(self, counts, y):
         """Raise ValueError if a class has fewer samples than prototypes."""
         present = np.bincount(y, minlength=len(counts))
-        short = present < np.array(counts)
+        short = (present > 0) & (present < np.array(counts))
         if isinstance(self.init, str) and short.any():
             label = short.argmax()
             raise ValueError(
@@ -590,22 +598,14 @@ class PrototypeClassifier(
                 "init."
             )
 
-    def _weighted(self, X, y, sample_weight, before=0.0):
-        """Samples of positive weight, class indices, training weights, class sums.
+    def _weighted(self, samples, before=0.0):
+        """Samples in double precision, class indices, training weights, class sums.
 
-        The class sums are the sums of ``sample_weight`` in each class, plus the sums
+        The class sums are the sums of the weights in each class, plus the sums
         ``before`` of earlier calls.
         """
-        X, weights = in_double(X), check_sample_weight(sample_weight, y)
-        if (weights == 0).any():
-            kept = weights > 0
-            X, y, weights = X[like(kept, X)], y[kept], weights[kept]
-        unknown = np.setdiff1d(y, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"y has the label {unknown.tolist()[0]!r}, which is not among the "
-                f"classes {self.classes_.tolist()}."
-            )
+        X, y = in_double(samples.X), samples.y
+        weights = np.ones(len(y)) if samples.weights is None else samples.weights
         y = np.searchsorted(self.classes_, y)
         sums = before + np.bincount(y, weights, minlength=len(self.classes_))
         weights = weights * class_factors(self.class_weight, self.classes_, sums)[y]
@@ -722,20 +722,24 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
     _parameter_constraints = streaming_constraints
 
     @update_method
+    @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the prototypes by stochastic steps, in one pass over new samples.
 
-        The first call on an unfitted estimator initializes the prototypes and the
-        metric from its samples. They must contain all classes, unless ``init`` is an
-        array. The order of the samples is shuffled unless ``shuffle=False``.
+        The first call on an unfitted estimator initializes the metric. The prototypes
+        of a class are initialized from the samples of the first call that contains the
+        class, unless ``init`` is an array, which contains the prototypes of all classes
+        of the first call. With ``n_components``, the first call of :class:`PLRSQ` must
+        contain samples of all ``classes``, because the class means determine the
+        subspace. The order of the samples is shuffled unless ``shuffle=False``.
 
         The learning rate decreases to a hundredth over ``max_iter`` epochs, and the
         automatic slope of :class:`GLRSQ` increases. In this schedule, a call with m
         samples counts as min(1, m / (p n)) epochs, where p is the number of all
         prototypes, and n the number of rows of the (reduced) matrices or the number of
         features. After ``fit``, the learning rate and the slope keep their final
-        values. Each call increases ``n_iter_`` by one, and appends the cost of its
-        samples to ``loss_curve_``.
+        values. Once there are samples of two classes, each call increases ``n_iter_``
+        by one, and appends the cost of its samples to ``loss_curve_``.
 
         :class:`PLRSQ` and :class:`RSLVQ` compute the automatic ``sigma2`` from the
         distances of the samples of all calls from the initial prototypes; after
@@ -750,11 +754,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             Samples, as in ``fit``; not modified.
         y : array-like of shape (n_samples,)
             Class labels of the samples.
-        classes : array-like of shape (n_classes,), default=None
-            All classes of this and later calls. Required in the first call if its
-            samples do not contain all classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. A weight of 2 counts a sample twice.
+        {classes}
+        {sample_weight}
 
         Returns
         -------
@@ -764,8 +765,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         Raises
         ------
         ValueError
-            If y contains a class that is not in ``classes_``, and in the cases that
-            ``fit`` lists.
+            If y contains a label that is not in ``classes``, and in the cases that
+            ``fit`` lists, except for a single class.
 
         References
         ----------
@@ -784,7 +785,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         """
         import dask
 
-        blocks = row_blocks(X, y, sample_weight)
+        blocks = row_blocks(X, y, scaled_weights(sample_weight))
         of_block = dask.delayed(_labels)
         labels = [
             of_block(number, y, weights)
@@ -798,6 +799,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
                 "zero. Pass samples of positive weight."
             )
         classes = np.unique(np.concatenate([labels[number] for number in used]))
+        check_two_classes(classes, type(self).__name__)
         steps = used * ceil(self.max_iter / len(used))
         progress, continues = current_progress(), self._continues()
         progress.start()
@@ -806,10 +808,12 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             with naming_block(number):
                 self._learn(samples, own_labels, weights, classes, rng, continues)
             continues = True
-            message = f"loss {self.loss_curve_[-1]:.6g}"
+            message = "".join(f"loss {loss:.6g}" for loss in self.loss_curve_[-1:])
             model = vars(self).copy()
             if progress.step("", message, model, n_steps=len(steps), name="block"):
                 break
+        # Later calls of ``partial_fit`` may add classes, as after a fit in memory.
+        self._training = replace(self._training, announced=False)
         return self
 
     def _learn(self, X, y, sample_weight, classes, rng, continues):
@@ -817,14 +821,19 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         losses, n_iter = [], 0
         if continues:
             losses, n_iter = to_numpy(self.loss_curve_), self.n_iter_
-            training = self._next_training(X, y, sample_weight, classes)
+            training = self._next_training(X, y, sample_weight, classes, rng)
         else:
-            training = self._prepared(X, y, sample_weight, rng, classes)
+            training = self._prepared(X, y, sample_weight, rng, classes, batch=True)
             training = replace(training, n_epochs=0.0)
+        self._calibrate(training, streams=True)
+        if training.n_classes < 2:  # nothing to separate
+            scale = self._scale(training, training.n_epochs)
+            none = TrainingResult(training.prototypes, scale, np.empty(0), 0)
+            self._store(training, none)
+            return self
         n_rows = sum(training.counts) * self._size
         n_epochs = training.n_epochs + min(training.Z.shape[0] / n_rows, 1.0)
         training = replace(training, n_epochs=n_epochs)
-        self._calibrate(training, streams=True)
         loss = self._loss(training, streams=True)
         schedule = self._schedule(training, [n_epochs], 1.0, rng)
         self._store(training, fit_sgd(training, loss, *schedule))
@@ -833,15 +842,23 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         self.n_iter_ += n_iter
         return self
 
-    def _next_training(self, X, y, sample_weight, classes):
+    def _next_training(self, X, y, sample_weight, classes, rng):
         """The :class:`Training` of a later call of ``partial_fit``."""
-        classes = np.unique(to_numpy(self.classes_ if classes is None else classes))
-        self._check_same(classes, prototype_counts(self.n_prototypes, classes))
-        X = self._check_X(X, reset=False)
-        y = checked_labels(y, X)
-        before = to_numpy(self._training.class_sums)
-        X, y, weights, class_sums = self._weighted(X, y, sample_weight, before)
+        options = {"reset": False, "batch": True, "check": type(self)._check_X}
+        samples = validated_samples(self, X, y, sample_weight, **options)
+        known = to_numpy(self.classes_), self._training.announced
+        labels = np.unique(samples.y)
+        classes, announced = classes_of_stream(classes, labels, *known)
+        training = self._training.with_classes(np.isin(classes, known[0]))
+        self.classes_ = classes
+        self._training = replace(training, announced=announced)
+        targets = prototype_counts(self.n_prototypes, classes)
+        known = np.where(np.array(training.counts) > 0, targets, 0)
+        self._check_same(classes, tuple(known.tolist()))
+        before = training.class_sums
+        X, y, weights, class_sums = self._weighted(samples, before)
         training = self._continued(X, y, weights, class_sums)
+        training = self._with_new_prototypes(training, targets, rng)
         if np.isinf(training.n_epochs):
             return training
         # The first call may have few samples, so the variance is averaged over all
@@ -852,6 +869,21 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         share = 1 - before.sum() / class_sums.sum()
         variance = (1 - share) * training.variance + share * found
         return replace(training, variance=variance)
+
+    def _with_new_prototypes(self, training, targets, rng):
+        """Initial prototypes of the classes whose first samples are in the batch."""
+        y, counts = to_numpy(training.y), np.array(training.counts)
+        present = np.bincount(y, minlength=len(counts)) > 0
+        added = np.where(present & (counts == 0), targets, 0)
+        if not added.any():
+            return training
+        self._check_counts(added, y)
+        samples = training.Z, training.y, training.weights
+        with explain_singular():
+            start = class_prototypes(training.metric, *samples, added.tolist(), rng)
+        training = training.with_prototypes(added, start)
+        self.prototype_labels_ = to_numpy(self.classes_).repeat(training.counts)
+        return training
 
     def _schedule(self, training, epochs, unit, rng):
         """Learning rates and scales of the epochs, batch size, and generator.

@@ -78,7 +78,8 @@ class Training:
     metric : Metric
         The fitted metric, which encodes samples and prototypes.
     counts : tuple of int
-        The number of prototypes of each class.
+        The number of prototypes of each class; in ``partial_fit``, 0 before the first
+        sample of the class.
     labels : ndarray of int
         Class index of each prototype.
     prototypes : ndarray
@@ -109,6 +110,8 @@ class Training:
     n_epochs : float
         Number of epochs of ``partial_fit`` so far, which determines the learning rate.
         Infinite after ``fit``: the learning rate then keeps its final value.
+    announced : bool
+        Whether ``partial_fit`` received all classes, so that no class can be added.
     """
 
     metric_name: str
@@ -127,6 +130,37 @@ class Training:
     refit: Callable | None = None
     scale: float | None = None
     n_epochs: float = np.inf
+    announced: bool = False
+
+    @property
+    def n_classes(self):
+        """Number of classes that have prototypes."""
+        return np.count_nonzero(self.counts)
+
+    def with_classes(self, known):
+        """The same prototypes with more classes, where the mask is false."""
+        places = np.cumsum(known) - 1
+        counts = np.where(known, np.array(self.counts)[places], 0)
+        return replace(
+            self._with_counts(counts),
+            class_sums=np.where(known, to_numpy(self.class_sums)[places], 0.0),
+        )
+
+    def with_prototypes(self, added, start):
+        """More initial prototypes ``start`` of classes without prototypes, (n,)."""
+        counts = np.array(self.counts)
+        order = np.concatenate([np.arange(len(n)).repeat(n) for n in (counts, added)])
+        order = like(np.argsort(order, kind="stable"), self.labels)
+        xp = namespace(start)
+        arrays = {
+            name: take(xp.concat([getattr(self, name), start]), order)
+            for name in ("prototypes", "start")
+        }
+        return replace(self._with_counts(counts + added), **arrays)
+
+    def _with_counts(self, counts):
+        labels = like(np.arange(len(counts)).repeat(counts), self.labels)
+        return replace(self, counts=tuple(counts.tolist()), labels=labels)
 
     def __sklearn_array_api_convert__(self, converter):
         """A copy whose arrays are moved, for scikit-learn's ``move_estimator_to``."""

@@ -249,7 +249,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     def _first_rate(self, training, sigma2):
         if self.learning_rate != "auto":
             return self.learning_rate
-        per_class = sum(training.counts) / len(training.counts)
+        per_class = sum(training.counts) / training.n_classes
         size = self._n_copies * self._size * per_class
         return training.metric.first_rate(size, sigma2)
 
@@ -333,9 +333,9 @@ class PLRSQ(LikelihoodClassifier):
           eigenvalue of the training samples if this eigenvalue is below 1e-4.
 
         ``partial_fit`` and warm starts keep the mean, covariance or smallest eigenvalue
-        of the first call of ``fit`` or ``partial_fit``. If the samples of a first call
-        of ``partial_fit`` do not contain all classes, this quantity is computed from
-        ``init`` instead of the samples.
+        of the first call of ``fit`` or ``partial_fit``. If ``init`` is an array, and
+        the samples of a first call of ``partial_fit`` do not contain all classes, this
+        quantity is computed from ``init`` instead of the samples.
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is
         ``sigma2_scale`` times half of the mean squared distance of the samples from the
@@ -486,11 +486,11 @@ class PLRSQ(LikelihoodClassifier):
                 f"matrices, {self.n_features_in_}."
             )
         labels = np.unique(to_numpy(y))
-        if len(labels) < len(self.classes_):
-            missing = np.setdiff1d(np.arange(len(self.classes_)), labels)[0]
+        if len(labels) < max(len(self.classes_), 2):
             raise ValueError(
-                f"Class {self.classes_[missing]} has no sample; with n_components, the "
-                "first call requires samples of all classes."
+                "n_components requires samples of all classes in the first call of "
+                "partial_fit, because the class means determine the subspace, but y "
+                f"contains only {self.classes_[labels].tolist()}."
             )
         is_complex = self._n_copies == 2
         filters = discriminative_subspace(X, y, weights, self.n_components, is_complex)
