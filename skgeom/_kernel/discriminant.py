@@ -204,7 +204,7 @@ class KernelDiscriminantAnalysis(
     calibration_ : Calibration
         The given or estimated parameters of the probabilities.
     temperature_, label_noise_ : float
-        Two of these parameters, which other classifiers have as well.
+        The temperature and the label noise of ``calibration_``.
     regularization_ : float
         The given or selected value of ``regularization``.
     selection_ : Selection or None
