@@ -425,11 +425,16 @@ class RejectionClassifier(
                     "for confidence='probability'."
                 )
             return
-        if not rules or "cost_matrix" in rules:
+        if not rules:
             raise ValueError(
-                f"confidence={self.confidence!r} requires threshold, rejection_rate or "
-                "target_error instead of the costs and the default threshold of "
-                "probabilities. Set one of these parameters."
+                f"confidence={self.confidence!r} has no default threshold. Set "
+                "threshold, rejection_rate or target_error."
+            )
+        if "cost_matrix" in rules:
+            raise ValueError(
+                "cost_matrix weights class probabilities, so it cannot be combined "
+                f"with confidence={self.confidence!r}. Set confidence='probability', "
+                "or threshold, rejection_rate or target_error instead of cost_matrix."
             )
         needed = self.confidence == "density"
         if needed and not hasattr(self.estimator, "score_samples"):

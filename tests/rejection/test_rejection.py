@@ -390,8 +390,11 @@ def test_weights_with_an_alias(make, blobs):
         ({"confidence_level": 1}, "The 'confidence_level' parameter"),
         ({"threshold": 1.1}, "threshold=1.1 must be a probability"),
         ({"confidence": "density", "threshold": -5}, "method score_samples, which Gau"),
-        ({"confidence": len}, "requires threshold, rejection_rate or target_error"),
-        ({"confidence": len, "cost_matrix": COSTS}, "instead of the costs"),
+        ({"confidence": len}, "no default threshold. Set threshold, rejec"),
+        (
+            {"confidence": len, "cost_matrix": COSTS},
+            "cost_matrix weights class prob",
+        ),
         ({"confidence": lambda *_: 1, "rejection_rate": 0.1}, r"of shape \(\) for 15"),
         ({"threshold": np.nan}, "The 'threshold' parameter"),
         ({"rejection_rate": 0}, "The 'rejection_rate' parameter"),
