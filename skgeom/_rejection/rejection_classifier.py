@@ -339,7 +339,7 @@ class RejectionClassifier(
             vars(self).pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self.threshold_ = self._costs = None
+        self.threshold_, self._costs, self._confidence = None, None, self.confidence
         if self.cost_matrix is None:
             self.threshold_ = self._find_threshold(X, checked, weights, routed)
         else:
@@ -522,7 +522,7 @@ class RejectionClassifier(
         # rejected.
         if self._costs is None:
             confidences = confidences_of(
-                self.confidence, self.estimator_, X, probabilities
+                self._confidence, self.estimator_, X, probabilities
             )
             if namespace(confidences) is not xp:
                 confidences = like(confidences, probabilities)
