@@ -46,10 +46,10 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    means_ : dict of ndarray of shape (n, n)
+    domain_means_ : dict of ndarray of shape (n, n)
         The mean of each domain. The keys are the labels of the domains, or None if
         ``domain`` was not passed.
-    counts_ : dict of int
+    domain_counts_ : dict of int
         Number of matrices in the mean of each domain. ``reference_`` counts as one
         matrix.
     reference_ : ndarray of shape (n, n)
@@ -181,11 +181,13 @@ class Recentering(TransformerMixin, BaseEstimator):
         ValueError
             As for :meth:`fit`, except that a domain may contain only one matrix.
         """
-        is_first = not hasattr(self, "means_")
+        is_first = not hasattr(self, "domain_means_")
         X = in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
         if is_first:
             self.is_complex_ = np.iscomplexobj(X)
-        means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
+        means, counts = (
+            getattr(self, name, {}) for name in ("domain_means_", "domain_counts_")
+        )
         for label, members in domains_of(domain, len(X)):
             mean, count = X[members[0]], 0
             if label in means:
@@ -216,12 +218,12 @@ class Recentering(TransformerMixin, BaseEstimator):
         return self
 
     @property
-    def means_(self):
+    def domain_means_(self):
         """The mean of each domain. The key is None if ``domain`` was not passed."""
         return dict(zip(self._labels, self._means, strict=True))
 
     @property
-    def counts_(self):
+    def domain_counts_(self):
         """Number of matrices in the mean of each domain."""
         return dict(zip(self._labels, self._counts, strict=True))
 
@@ -272,7 +274,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False, hermitian=True)
-        Z, means = np.empty_like(X), self.means_
+        Z, means = np.empty_like(X), self.domain_means_
         for label, members in domains_of(domain, len(X)):
             matrices = in_double(X[members])
             if label in means:
