@@ -113,10 +113,10 @@ ESTIMATORS = {
         skgeom.LandmarkKernelPCA(3, random_state=0), holds={SCALE, SHIFT, ROTATION}
     ),
     "Recentering": Case(
-        skgeom.Recentering(), "matrices", holds={SCALE, ROTATION, ORDER}
+        skgeom.Recentering(), "matrices", holds={SCALE, ROTATION, ORDER, WEIGHTS}
     ),
     "TransferDiscriminantAnalysis": Case(
-        skgeom.TransferDiscriminantAnalysis(), "matrices", holds=OF_MATRICES
+        skgeom.TransferDiscriminantAnalysis(), "matrices", holds=OF_MATRICES | {WEIGHTS}
     ),
     "RegionCovariance": Case(skgeom.RegionCovariance(), "images", holds={ORDER}),
     "LOL": Case(baselines.LOL(3), holds=LINEAR | {SHIFT}),
