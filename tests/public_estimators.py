@@ -11,6 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import skgeom
 from skgeom import baselines
@@ -71,6 +74,13 @@ ESTIMATORS = {
     "CovarianceHessianProjection": Case(
         skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
         holds=LINEAR | {SHIFT},
+    ),
+    # LinearDiscriminantAnalysis does not accept weights.
+    "CovarianceHessianProjection, LogisticRegression": Case(
+        skgeom.CovarianceHessianProjection(
+            make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8))
+        ),
+        holds={WEIGHTS, SHIFT},
     ),
     # The pooled covariance is shrunk towards its diagonal, so that units do not matter.
     "GaussianClassifier": Case(
