@@ -34,7 +34,7 @@ from skgeom._statistics import (
 )
 from skgeom.utils._dask import is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
-from skgeom.utils._sklearn import HasMethods, Interval, StrOptions
+from skgeom.utils._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
     in_double,
     namespace,
@@ -63,7 +63,7 @@ from skgeom.utils.validation import (
 from skgeom.utils.warn import warn_if_outlier
 
 
-class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
+class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEstimator):
     r"""Quadratic or linear discriminant analysis with selected regularization.
 
     The model describes each class as a Gaussian [1]_. With ``covariance="full"``, class
@@ -280,6 +280,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         """
         samples = validated_samples(self, X, y, sample_weight, groups, dask=True)
         X, y, weights, groups, rows = samples
+        current_progress().start(*((None, None) if is_dask(X) else (X, y)))
         estimator = self.covariance_estimator
         held_out = None
         selects = self.regularization == "auto" and estimator is None
@@ -461,6 +462,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             targets = [self._selected().get("target", TARGETS[0])]
         coordinates = coordinates_of(statistics, n_distinct, targets)
         if held_out is not None:
+            current_progress().stage("selection")
             poolings = POOLINGS[:1] if is_shared else POOLINGS
             self.selection_ = select_covariances(
                 held_out, coordinates, self.priors_, poolings

@@ -100,10 +100,9 @@ class SQFA(BaseFilters):
         posterior of the correct class over held-out samples for several values of
         :math:`\sigma^2` and selects the largest value whose result is within one
         standard error of the best result (see the user guide). If X is multiplied by a,
-        the selected value is multiplied by :math:`a^2`. With 0, the class covariances
-        must be nonsingular in the span of the samples, unless the objective is finite
-        for singular covariances. To add the covariance of known noise, see
-        :meth:`ClassStatistics.with_noise`.
+        the selected value is multiplied by :math:`a^2`. 0 requires more samples than
+        features in every class, except for ``distance="wasserstein"``. To add the
+        covariance of known noise, see :meth:`ClassStatistics.with_noise`.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal. If the
         shrinkage or the regularization is selected automatically and the filters of

@@ -658,7 +658,7 @@ def check_not_dict(values, name):
         raise ValueError(
             f"{name} must be a list of one value per class, in the order of classes_, "
             f"not a {'dict' if isinstance(values, Mapping) else 'labelled series'}. "
-            f"Use [{name}[label] for label in np.unique(y)]."
+            f"Use [{name}[label] for label in classes], with the sorted class labels."
         )
 
 
@@ -731,7 +731,9 @@ def check_labels(values, axis, expected, name, of):
 # Remedy for matrices that are not positive definite, in messages.
 _SHRINK = (
     "Add 0.001 of the mean diagonal entry to the diagonal, or use a shrunk "
-    'covariance estimate, for example pyriemann.estimation.Covariances("oas").'
+    'covariance estimate, for example pyriemann.estimation.Covariances("oas"). After '
+    "an average reference, project all matrices onto the same basis with one dimension "
+    "less, as the user guide describes."
 )
 _INDEFINITE = (
     "The eigenvalue is not a rounding error, so the matrix is not a covariance matrix. "
