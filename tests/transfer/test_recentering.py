@@ -9,6 +9,7 @@ from pyriemann.geometry.mean import mean_euclid, mean_logeuclid, mean_riemann
 from pyriemann.transfer import TLCenter, encode_domains
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
+from skgeom.datasets import make_spd_classes
 from skgeom.geometry import distance_affine_invariant, expm
 
 MEANS = {"riemann": mean_riemann, "logeuclid": mean_logeuclid, "euclid": mean_euclid}
@@ -226,3 +227,17 @@ def test_errors(people):
         with pytest.raises(ValueError, match=r"X\[3\] is not positive definite"):
             method(bad, domain=domain)
     assert all(model.domain_means_[label] is mean for label, mean in before.items())
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "euclid"])
+def test_weights_are_copies_in_each_domain(metric):
+    X, _ = make_spd_classes(2, 10, 3, random_state=0)
+    domain, weights = np.repeat(["a", "b", "unused"], [8, 8, 4]), np.arange(20) % 4
+    weights[16:] = 0
+    model = Recentering(metric=metric).fit(X, None, domain, weights)
+    copies = X.repeat(weights, axis=0), None, domain.repeat(weights)
+    again = Recentering(metric=metric).fit(*copies)
+    assert model.domain_counts_ == again.domain_counts_ == {"a": 12, "b": 12}
+    for label, mean in again.domain_means_.items():
+        assert_allclose(model.domain_means_[label], mean, rtol=1e-9)
+    assert_allclose(model.reference_, again.reference_, rtol=1e-9)

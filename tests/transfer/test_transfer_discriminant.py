@@ -350,3 +350,21 @@ def test_trials_of_varying_amplitude_need_a_small_shrinkage():
     with pytest.warns(match=r"shrinkage, 0.001, is the smallest .* by its trace"):
         model = TransferDiscriminantAnalysis().fit(X[:200], y[:200])
     assert model.score(X[200:], y[200:]) > 0.85
+
+
+@pytest.mark.parametrize("scalar", [False, True])
+def test_weights_are_copies_in_each_domain(scalar):
+    X, y = make_spd_classes(2, 40, 3, random_state=0)
+    rng = np.random.default_rng(0)
+    weights, domain = rng.integers(0, 4, size=80), rng.integers(0, 5, size=80)
+    options = {"domain": 7 if scalar else domain, "sample_weight": weights}
+    model = TransferDiscriminantAnalysis().fit(X, y, **options)
+    copied = 7 if scalar else domain.repeat(weights)
+    copies = X.repeat(weights, axis=0), y.repeat(weights), copied
+    again = TransferDiscriminantAnalysis().fit(*copies)
+    assert model.shrinkage_ == again.shrinkage_
+    assert_allclose(model.temperature_, again.temperature_, rtol=1e-6)
+    assert_allclose(model.priors_, again.priors_)
+    assert_allclose(model.means_, again.means_, rtol=1e-8)
+    new = X[:9], np.full(9, 7 if scalar else domain[0])
+    assert_allclose(model.predict_proba(*new), again.predict_proba(*new), rtol=1e-6)
