@@ -43,9 +43,7 @@ def ellipses(means):
         "components": lambda: STATISTICS.project(swapped(COVARIANCE)),
         "shrinkage": lambda: STATISTICS.shrunk(pd.Series([0.1, 0.2], ["b", "a"])),
         "init": lambda: skgeom.SQFA(2, init=swapped(COVARIANCE)).fit(TABLE, Y),
-        "regularization": lambda: skgeom.SQFA(
-            1, regularization=swapped(COVARIANCE)
-        ).fit(TABLE, Y),
+        "covariance[0]": lambda: STATISTICS.with_noise(swapped(COVARIANCE)),
         "init[0]": lambda: skgeom.RSLVQ(init=backwards(MEANS)).fit(TABLE, Y),
         "init[1]": lambda: skgeom.RSLVQ(init=MEANS[NAMES[::-1]]).fit(TABLE, Y),
         "y_score": lambda: skgeom.accuracy_rejection_curve(["a", "b"], SCORES),

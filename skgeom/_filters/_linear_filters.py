@@ -377,30 +377,28 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
 
     def _select(self, statistics, folds=None, may_shrink=True):
         """Select the shrinkage and sigma^2, on held-out samples if there are folds."""
-        selection = self._selection(statistics, folds, may_shrink)
+        sigma2 = self.regularization
+        shrinks = may_shrink and self.covariance_estimator == "auto"
+        if sigma2 != "auto":
+            check_regularization(sigma2, statistics)
+        if not shrinks and sigma2 != "auto":
+            selection = Choice(None, float(sigma2), "given")
+        elif folds is None:
+            selection = self._closed_form(statistics, shrinks)
+        else:
+            shrinkages = SHRINKAGES if shrinks else (None,)
+            of_filters = self._n_filters, self.constraint
+            objective_of = self._distance_objective
+            selection = select(folds, objective_of, shrinkages, sigma2, *of_filters)
         current_progress().print(
             f"shrinkage {selection.shrinkage} and regularization "
             f"{selection.regularization:.6g} ({selection.rule})"
         )
         return selection
 
-    def _selection(self, statistics, folds, may_shrink):
-        sigma2 = self.regularization
-        shrinks = may_shrink and self.covariance_estimator == "auto"
-        if sigma2 != "auto":
-            check_regularization(sigma2, statistics)
-        if not shrinks and sigma2 != "auto":
-            return Choice(None, float(sigma2), "given")
-        if folds is not None:
-            return select(
-                folds,
-                self._distance_objective,
-                SHRINKAGES if shrinks else (None,),
-                sigma2,
-                self._n_filters,
-                self.constraint,
-            )
-        rule, intensities = "sampling noise", None
+    def _closed_form(self, statistics, shrinks):
+        """The shrinkage and sigma^2 without held-out samples."""
+        sigma2, rule, intensities = self.regularization, "sampling noise", None
         if shrinks:
             rule = "closed form"
             intensities = closed_form_shrinkage(
@@ -408,8 +406,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             )
         if sigma2 == "auto":
             estimated = statistics.shrunk(intensities) if shrinks else statistics
-            pooled = pooled_matrices(estimated)
-            sigma2 = sampling_noise(*pooled, statistics.counts)
+            sigma2 = sampling_noise(*pooled_matrices(estimated), statistics.counts)
         return Choice(None, float(sigma2), rule, intensities=intensities)
 
     # Optimization

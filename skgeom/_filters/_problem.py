@@ -11,7 +11,11 @@ from skgeom.objectives._class_moments import ClassMoments
 from skgeom.objectives._covariances import identity_like, plus_identity
 from skgeom.objectives._objective import Objective
 from skgeom.optim._batches import minimize_in_batches
-from skgeom.optim._manifolds import CONSTRAINTS, filter_manifold, rotated_to_unit_norm
+from skgeom.optim._manifolds import (
+    CONSTRAINTS,
+    RotationQuotient,
+    rotated_to_unit_norm,
+)
 from skgeom.optim._minimize import minimize
 
 
@@ -93,7 +97,9 @@ class Problem:
     def manifold(self, n_filters):
         """The manifold of the new filters."""
         shape = len(self.within), n_filters
-        return filter_manifold(self.inner_constraint, self.metric, *shape)
+        if self.metric is not None:
+            return RotationQuotient(*shape, metric=self.metric)
+        return CONSTRAINTS[self.inner_constraint](*shape)
 
     def up_to_rotations(self):
         """The same problem, with a metric if rotations of the filters do not matter.

@@ -42,7 +42,7 @@ class PrototypeCost:
 
     Parameters
     ----------
-    samples : Samples
+    samples : EncodedSamples
     model : Model
         The metric and, if a linear map of the samples is learned, its initial matrix.
     loss : LikelihoodLoss or MarginLoss

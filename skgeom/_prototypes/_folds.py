@@ -21,7 +21,7 @@ class Folds:
 
     Parameters
     ----------
-    samples : Samples
+    samples : EncodedSamples
     model : Model
         The initial prototypes.
     encode : callable or None
@@ -36,7 +36,7 @@ class Folds:
 
     Attributes
     ----------
-    parts : list of tuple (Samples, Samples, Model)
+    parts : list of tuple (EncodedSamples, EncodedSamples, Model)
         The remaining and the held-out samples of each fold, and the model at which the
         next training starts. Empty if samples of fewer than two classes can be held
         out.

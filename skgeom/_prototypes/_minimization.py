@@ -43,7 +43,7 @@ def fit_lbfgs(samples, model, loss, scale, limits, learn_scale=False, report=Non
 
     Parameters
     ----------
-    samples : Samples
+    samples : EncodedSamples
     model : Model
         The metric, the initial prototypes and, if a linear map is learned, its initial
         matrix.

@@ -1,6 +1,6 @@
 """Samples and models of prototypes, and their comparison.
 
-The objects have different lifetimes: :class:`Samples` exist during training, a
+The objects have different lifetimes: :class:`EncodedSamples` exist during training, a
 :class:`Model` makes predictions, and :class:`Progress` is needed to continue training.
 """
 
@@ -41,8 +41,8 @@ SIZE_LIMIT = np.finfo(np.float64).max ** 0.25 / 100
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Samples of positive weight, in training.
+class EncodedSamples:
+    """Encoded samples of positive weight, in training.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Samples:
         """Some of the samples, without groups, given by their indices."""
         rows = like(rows, self.y)
         parts = self.X, self.Z, self.y, self.weights
-        return Samples(*(None if p is None else take(p, rows) for p in parts))
+        return EncodedSamples(*(None if p is None else take(p, rows) for p in parts))
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
 from skgeom._prototypes._minimization import Limits, fit_lbfgs
 from skgeom._prototypes._model import (
     SIZE_LIMIT,
+    EncodedSamples,
     Model,
     Progress,
-    Samples,
     compare,
     encoded,
     explain_singular,
@@ -57,15 +57,13 @@ from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_labels,
     check_order_of_features,
-    check_sample_weight,
     check_spd_samples,
     check_two_classes,
-    checked_groups,
     checked_labels,
     class_factors,
     shape_of,
     validate_data,
-    weighted_classes,
+    validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled, warn_user
 
@@ -267,11 +265,10 @@ class PrototypeClassifier(
         if is_dask(X) and self.solver == "sgd":
             return self._fit_blocks(X, y, sample_weight, rng)
         continues = self._continues()
-        samples, model, progress = self._prepared(X, y, sample_weight, rng)
+        samples, model, progress = self._prepared(X, y, sample_weight, rng, groups)
         self._check_parameters(model)
         if progress.metric == "riemann" and not continues:
             warn_if_amplitudes_vary(samples, model)
-        samples = replace(samples, groups=checked_groups(groups, y, sample_weight))
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
@@ -378,7 +375,7 @@ class PrototypeClassifier(
         """Whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "prototypes_")
 
-    def _prepared(self, X, y, sample_weight, rng, classes=None):
+    def _prepared(self, X, y, sample_weight, rng, groups=None, classes=None):
         """Samples, model and progress of ``fit``, or of the first ``partial_fit``.
 
         Also sets ``classes_`` and ``prototype_labels_``.
@@ -389,21 +386,19 @@ class PrototypeClassifier(
                 remedy = "Set solver='sgd' to learn its blocks one after another"
             check_not_dask(self, X, remedy)
         continues, announced = self._continues(), classes is not None
-        X = self._check_X(X, reset=not continues)
-        y = checked_labels(y, X)
+        check = type(self)._check_X
+        samples = validated_samples(
+            self, X, y, sample_weight, groups, reset=not continues, check=check
+        )
         argument = "classes" if announced else "y"
         with naming(argument):
-            if announced:
-                classes = np.unique(to_numpy(classes))
-            else:
-                classes = weighted_classes(y, check_sample_weight(sample_weight, y))
+            classes = np.unique(to_numpy(classes) if announced else samples.y)
         check_two_classes(classes, type(self).__name__, argument)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
             self._check_same(classes, counts)
         self.classes_ = classes
-        given = X, check_sample_weight(sample_weight, y)
-        X, y, weights, class_sums = self._weighted(X, y, sample_weight)
+        X, y, weights, class_sums = self._weighted(samples)
         if isinstance(self.init, str) and not class_sums.all():
             raise ValueError(
                 f"The class {classes[class_sums.argmin()]} has no sample of positive "
@@ -411,15 +406,17 @@ class PrototypeClassifier(
                 "Dask data. Pass samples of all classes first, or set init to an array."
             )
         if continues:
-            return *self._continued(X, y, weights, class_sums), self._progress
+            found, model = self._continued(X, y, weights, class_sums)
+            return replace(found, groups=samples.groups), model, self._progress
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
             consequence = "Features of large variance determine the distances."
             warn_if_unscaled(_variances(X), consequence, self)
-            warn_if_outlier(*given)
+            warn_if_outlier(samples.X, samples.weights, samples.rows)
         self.prototype_labels_ = np.repeat(classes, counts)
-        samples, model = self._begin(X, y, weights, class_sums, rng, self.init)
-        return samples, model, Progress(self.metric, model.prototypes)
+        found, model = self._begin(X, y, weights, class_sums, rng, self.init)
+        progress = Progress(self.metric, model.prototypes)
+        return replace(found, groups=samples.groups), model, progress
 
     def _begin(self, X, y, weights, class_sums, rng, init, metric=None):
         """Encoded samples, and the model with the initial prototypes.
@@ -457,11 +454,11 @@ class PrototypeClassifier(
             squared = compare(metric.squared_distances, Z, start)
         variance = find_variance(squared, y, labels, weights)
         state = metric, components, counts, labels, class_sums, start, variance
-        return Samples(X, Z, y, weights), Model(*state)
+        return EncodedSamples(X, Z, y, weights), Model(*state)
 
     def _continued(self, X, y, weights, class_sums):
         """New samples, and the model at whose prototypes training continues."""
-        samples = Samples(X, self._model.encode(X), y, weights)
+        samples = EncodedSamples(X, self._model.encode(X), y, weights)
         return samples, replace(self._model, class_sums=class_sums)
 
     def _check_X(self, X, reset):
@@ -500,16 +497,14 @@ class PrototypeClassifier(
                 "init."
             )
 
-    def _weighted(self, X, y, sample_weight, before=0.0):
-        """Samples of positive weight, class indices, training weights, class sums.
+    def _weighted(self, samples, before=0.0):
+        """Samples in double precision, class indices, training weights, class sums.
 
-        The class sums are the sums of ``sample_weight`` in each class, plus the sums
+        The class sums are the sums of the weights in each class, plus the sums
         ``before`` of earlier calls.
         """
-        X, weights = in_double(X), check_sample_weight(sample_weight, y)
-        if (weights == 0).any():
-            kept = weights > 0
-            X, y, weights = X[like(kept, X)], y[kept], weights[kept]
+        X, y = in_double(samples.X), samples.y
+        weights = np.ones(len(y)) if samples.weights is None else samples.weights
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
@@ -735,7 +730,9 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             samples, model = self._next(X, y, sample_weight, classes)
             progress, before = self._progress, self._progress.n_epochs
         else:
-            samples, model, progress = self._prepared(X, y, sample_weight, rng, classes)
+            samples, model, progress = self._prepared(
+                X, y, sample_weight, rng, classes=classes
+            )
             before = 0.0
         n_rows = sum(model.counts) * self._size(model)
         n_epochs = before + min(samples.Z.shape[0] / n_rows, 1.0)
@@ -753,10 +750,10 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         """Samples and model of a later call of ``partial_fit``."""
         classes = np.unique(to_numpy(self.classes_ if classes is None else classes))
         self._check_same(classes, prototype_counts(self.n_prototypes, classes))
-        X = self._check_X(X, reset=False)
-        y = checked_labels(y, X)
+        check = type(self)._check_X
+        samples = validated_samples(self, X, y, sample_weight, reset=False, check=check)
         before = to_numpy(self._model.class_sums)
-        X, y, weights, class_sums = self._weighted(X, y, sample_weight, before)
+        X, y, weights, class_sums = self._weighted(samples, before)
         samples, model = self._continued(X, y, weights, class_sums)
         if np.isinf(self._progress.n_epochs):
             return samples, model

@@ -21,7 +21,7 @@ def fit_sgd(
 
     Parameters
     ----------
-    samples : Samples
+    samples : EncodedSamples
     model : Model
         The metric and the initial prototypes.
     loss : LikelihoodLoss or MarginLoss

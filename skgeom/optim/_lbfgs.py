@@ -10,6 +10,7 @@ suffices.
 
 import time
 from collections import deque
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -213,8 +214,10 @@ class RiemannianLBFGS:
             "max cost evals": evaluations >= self.max_cost_evaluations,
         }
         after = f"after {iteration} iterations, {seconds:.2f} seconds."
-        names = (name for name, is_reached in reached.items() if is_reached)
-        return next((f"Terminated - {name} reached {after}" for name in names), None)
+        for name, is_reached in reached.items():
+            if is_reached:
+                return f"Terminated - {name} reached {after}"
+        return None
 
     def _directions(self, problem, point, gradient, history, reach):
         """Directions for the line search, each with the number of step lengths to try.
@@ -290,13 +293,8 @@ class _History:
     def add(self, point, new_point, step, gradient, new_gradient):
         """Add the pair of the step to a new point, in the tangent space there."""
         manifold = self._manifold
-
-        def carry(vector):
-            return manifold.transport(point, new_point, vector)
-
-        def inner(a, b):
-            return manifold.inner_product(new_point, a, b)
-
+        carry = partial(manifold.transport, point, new_point)
+        inner = partial(manifold.inner_product, new_point)
         pairs = [(carry(step), new_gradient - carry(gradient))]
         if not self._embedded:
             # All curvatures are tested again: a transport that is not an isometry may
@@ -315,10 +313,7 @@ class _History:
         ``first`` multiplies a tangent vector by the first approximation of the inverse
         Hessian. The default approximation is a multiple of the identity.
         """
-
-        def inner(a, b):
-            return self._manifold.inner_product(point, a, b)
-
+        inner = partial(self._manifold.inner_product, point)
         direction, coefficients = -gradient, []
         for step, change, curvature in reversed(self._pairs):
             coefficients.append(inner(step, direction) / curvature)

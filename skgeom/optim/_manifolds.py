@@ -293,10 +293,3 @@ class RotationQuotient(Sphere):
         scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
         radial = np.vdot(filters, euclidean_gradient) / np.vdot(filters, filters)
         return scale * (self._inverse @ (euclidean_gradient - radial * filters))
-
-
-def filter_manifold(constraint, metric, *shape):
-    """The manifold of a constraint; the quotient by rotations if a metric is given."""
-    if metric is not None:
-        return RotationQuotient(*shape, metric=metric)
-    return CONSTRAINTS[constraint](*shape)

@@ -279,23 +279,7 @@ class _MonitoredProblem:
 
     def cost(self, point):
         """The cost; an evaluation that is not stored computes the gradient as well."""
-        evaluated = self._stored(point)
-        if evaluated is None:
-            evaluated = np.inf, None, np.inf
-            self._n_evaluations += 1
-            manifold = self.manifold
-            with suppress(np.linalg.LinAlgError):
-                cost, gradient = self._value_and_gradient(point)
-                if np.isfinite(cost):
-                    convert = manifold.euclidean_to_riemannian_gradient
-                    gradient = convert(point, gradient)
-                    norm = manifold.norm(point, gradient)
-                    if np.isfinite(norm):
-                        evaluated = cost, gradient, norm
-            if evaluated[1] is None:
-                self._last_failure = len(self._costs)
-            self._latest = point, evaluated
-        return evaluated[0] / self._unit
+        return self._evaluate(point)[0] / self._unit
 
     def riemannian_gradient(self, point):
         """The gradient at the next iterate; raises _Stop if a stopping rule is met."""
@@ -315,15 +299,11 @@ class _MonitoredProblem:
         cost, _, norm = evaluated = self._evaluate(point)
         self._iterate = point, evaluated
         self._costs.append(cost)
-        if self._best is None or self._is_better(cost, norm):
+        best_cost, _, best_norm = self._best or (np.inf, None, np.inf)
+        is_equal = abs(cost - best_cost) <= rounding(best_cost)
+        if self._best is None or (norm < best_norm if is_equal else cost < best_cost):
             self._best = cost, point, norm
         return True
-
-    def _is_better(self, cost, norm):
-        best_cost, _, best_norm = self._best
-        if abs(cost - best_cost) <= rounding(best_cost):
-            return norm < best_norm
-        return cost < best_cost
 
     def riemannian_hessian(self, point, vector):
         """The derivative of the gradient along a vector, by a forward difference."""
@@ -375,20 +355,28 @@ class _MonitoredProblem:
             reason=reason,
         )
 
-    def _stored(self, point):
-        """The result of :meth:`_evaluate` if the point was evaluated recently."""
-        for memo in (self._latest, self._iterate):
-            if memo is not None and _same(memo[0], point):
-                return memo[1]
-        return None
-
     def _evaluate(self, point):
         """Cost, Riemannian gradient and norm of the gradient, computed once per point.
 
-        All are infinite or None if the cost or the gradient is not finite.
+        They are infinite, None and infinite if the cost or the gradient is not finite.
         """
-        self.cost(point)
-        return self._stored(point)
+        for memo in (self._latest, self._iterate):
+            if memo is not None and _same(memo[0], point):
+                return memo[1]
+        evaluated = np.inf, None, np.inf
+        self._n_evaluations += 1
+        manifold = self.manifold
+        with suppress(np.linalg.LinAlgError):
+            cost, gradient = self._value_and_gradient(point)
+            if np.isfinite(cost):
+                gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)
+                norm = manifold.norm(point, gradient)
+                if np.isfinite(norm):
+                    evaluated = cost, gradient, norm
+        if evaluated[1] is None:
+            self._last_failure = len(self._costs)
+        self._latest = point, evaluated
+        return evaluated
 
     def _stop_if_done(self, norm):
         if norm == np.inf:

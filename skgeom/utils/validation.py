@@ -79,6 +79,7 @@ def validated_samples(
     numeric=False,
     double=False,
     dask=False,
+    check=None,
     **options,
 ):
     """Validate the samples of a fit: X, y, and the weights and groups if given.
@@ -102,8 +103,11 @@ def validated_samples(
     dask : bool, default=False
         Whether X may be a Dask array or data frame. Then only its features are
         validated, and X, y and ``sample_weight`` are returned unchanged.
+    check : callable, default=None
+        Function that validates X, with the parameters of :func:`validate_data`, which
+        is the default.
     **options
-        Options of scikit-learn's ``validate_data``.
+        Options of ``check``.
 
     Returns
     -------
@@ -118,7 +122,7 @@ def validated_samples(
         return Samples(X, y, sample_weight)
     if double:
         options["dtype"] = _float_dtypes(X)[0]
-    X = validate_data(estimator, X, reset=reset, **options)
+    X = (check or validate_data)(estimator, X, reset=reset, **options)
     if double and not np.isfinite(2 * X.shape[0] * (largest := largest_size(X))):
         raise_too_large(largest)
     if numeric:

@@ -16,7 +16,7 @@ from skgeom._prototypes import _cost, _minimization, _model
 from skgeom._prototypes._cost import PrototypeCost
 from skgeom._prototypes._losses import LikelihoodLoss, MarginLoss
 from skgeom._prototypes._metrics import AffineInvariantMetric, VectorMetric
-from skgeom._prototypes._model import Model, Samples, in_tangent_space
+from skgeom._prototypes._model import EncodedSamples, Model, in_tangent_space
 from skgeom.datasets import make_spd_classes
 from skgeom.geometry import expm
 
@@ -41,7 +41,7 @@ def training_of(rng, metric, n_samples=12, **options):
         W = random_spd(rng, 5, **options)
     y, weights = np.arange(n_samples) % 3, rng.uniform(0.5, 2, n_samples)
     model = Model(metric, None, (2, 1, 2), LABELS, np.ones(3), W, 1.0)
-    return Samples(Z, Z, y, weights), model
+    return EncodedSamples(Z, Z, y, weights), model
 
 
 def cost_of(rng, kind):
