@@ -235,12 +235,12 @@ def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     weights, groups = weights / weights.sum(), held_out.groups[rows]
     samples, n = (labels, weights), len(held_out.y)
     joint = densities + np.log(priors)
-    scores = tempered_scores(joint, priors, *samples, n)
+    scores = tempered_scores(joint, *samples, n)
     # The diagonal does not depend on the units of the features, the identity does.
     selection = choose(candidates, scores, weights, groups, candidates["target"])
     warn_if_at_chance(densities[selection.index], labels, weights, groups)
     joint = joint[selection.index]
-    temperature = calibrated_temperature(joint, priors, *samples, groups, n)
+    temperature = calibrated_temperature(joint, *samples, groups, n)
     return replace(selection, temperature=temperature)
 
 

@@ -30,7 +30,7 @@ PRECISION = 0.01
 _LOWEST = 1 / 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Selection:
     """Candidates of the parameters, their scores, and the selected candidate.
 
@@ -182,7 +182,7 @@ def label_noise(n_samples):
     return 0.5 / n_samples
 
 
-def tempered_scores(scores, priors, labels, weights, n_samples, are_densities=False):
+def tempered_scores(scores, labels, weights, n_samples, priors=None):
     r"""Log posteriors of the classes of held-out samples, at the best temperature.
 
     The posteriors are ``softmax(scores / T)``, so the temperature T does not change the
@@ -195,16 +195,14 @@ def tempered_scores(scores, priors, labels, weights, n_samples, are_densities=Fa
     scores : ndarray of shape (n_candidates, n_held_out, n_classes)
         Logarithms of prior times density, up to a common term; NaN if a covariance is
         singular.
-    priors : ndarray of shape (n_classes,)
-        Probabilities of random labels.
     labels, weights : ndarray of shape (n_held_out,)
         Encoded labels, and weights that sum to one.
     n_samples : int
         The number n of training samples.
-    are_densities : bool, default=False
-        Whether the scores are logarithms of densities of unknown scale. The logarithms
-        of the priors are then added to ``scores / T``, so T changes the influence of
-        the priors, and T is at least 1/64.
+    priors : ndarray of shape (n_classes,), default=None
+        If given, the scores are log densities: the logarithms of the priors are added
+        to ``scores / T``, so T changes the influence of the priors, and T is at least
+        1/64.
 
     Returns
     -------
@@ -213,11 +211,11 @@ def tempered_scores(scores, priors, labels, weights, n_samples, are_densities=Fa
     log_posteriors = np.full(scores.shape[:2], np.nan)
     means = np.full(len(scores), -np.inf)
     active = np.flatnonzero(np.isfinite(scores).all(axis=(1, 2)))
-    lowest, offsets = _scale_of(are_densities, priors)
+    lowest, offsets = _scale_of(priors)
     temperature = lowest
     while len(active):
         joint = scores[active] / temperature + offsets
-        found = _log_posteriors(joint, priors, labels[None], n_samples)
+        found = _log_posteriors(joint, labels[None], n_samples)
         new = found @ weights
         is_better = np.round(new - means[active], 6) > 0
         active, found = active[is_better], found[is_better]
@@ -226,9 +224,7 @@ def tempered_scores(scores, priors, labels, weights, n_samples, are_densities=Fa
     return log_posteriors
 
 
-def calibrated_temperature(
-    scores, priors, labels, weights, groups, n, are_densities=False
-):
+def calibrated_temperature(scores, labels, weights, groups, n, priors=None):
     r"""The temperature that calibrates the posteriors of held-out samples.
 
     The posteriors are those of :func:`tempered_scores`. The temperature is a power of
@@ -242,7 +238,7 @@ def calibrated_temperature(
     Parameters
     ----------
     scores : ndarray of shape (n_held_out, n_classes)
-    priors, labels, weights, n, are_densities
+    labels, weights, n, priors
         As for :func:`tempered_scores`.
     groups : ndarray of int of shape (n_held_out,) or None
         As for :func:`choose`.
@@ -250,11 +246,11 @@ def calibrated_temperature(
     highest = np.ceil(np.log2(4096 + np.ptp(scores, axis=1).max()))
     temperatures = 2.0 ** np.arange(highest, -8.5, -0.5)
     rows, n_classes = np.arange(len(labels)), scores.shape[1]
-    lowest, offsets = _scale_of(are_densities, priors)
+    lowest, offsets = _scale_of(priors)
     losses, with_random, errors = [], [], []
     for temperature in temperatures:
         joint = scores / temperature + offsets
-        with_random.append(-weights @ _log_posteriors(joint, priors, labels, n))
+        with_random.append(-weights @ _log_posteriors(joint, labels, n))
         log_posteriors = log_softmax(joint, axis=1)
         losses.append(-log_posteriors[rows, labels])
         errors.append(weights @ (1 - np.exp(log_posteriors.max(axis=1))))
@@ -279,12 +275,12 @@ def calibrated_temperature(
     return float(np.exp(brentq(missing_errors, *ends, xtol=1e-3)))
 
 
-def _scale_of(are_densities, priors):
+def _scale_of(priors):
     """The lowest temperature of scores, and a term that it does not divide."""
-    return (_LOWEST, np.log(priors)) if are_densities else (1.0, 0.0)
+    return (1.0, 0.0) if priors is None else (_LOWEST, np.log(priors))
 
 
-def _log_posteriors(joint, priors, labels, n):
+def _log_posteriors(joint, labels, n):
     """Log posteriors of the labels, with label noise."""
     own = np.take_along_axis(joint, labels[..., None], axis=-1)
     ratios = joint - own
@@ -292,7 +288,7 @@ def _log_posteriors(joint, priors, labels, n):
         np.exp(ratios, out=ratios)
         posteriors = 1 / (ratios @ np.ones(ratios.shape[-1]))
     noise = label_noise(n)
-    return np.log((1 - noise) * posteriors + noise * priors[labels])
+    return np.log((1 - noise) * posteriors + noise / joint.shape[-1])
 
 
 def class_shares(labels, weights, power=0):

@@ -65,7 +65,7 @@ def test_temperature_minimizes_the_log_loss(factor, rng):
     posteriors = np.exp(log_softmax(joint, axis=1))
     y = (posteriors.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
     weights = np.full(n, 1 / n)
-    given = factor * joint, priors, y, weights
+    given = factor * joint, y, weights
 
     def loss(log_temperature):
         scores = given[0] / np.exp(log_temperature)
@@ -85,8 +85,8 @@ def test_one_wrong_label_has_little_influence(rng):
     joint = np.where(np.eye(2, dtype=bool)[y], 0, -8.0 + rng.normal(size=(n, 2)))
     weights, priors = np.full(n, 1 / n), np.array([0.5, 0.5])
     joint[0] = np.where(np.arange(2) == y[0], -1e6, 0)
-    assert calibrated_temperature(joint, priors, y, weights, None, n) < 4
-    (scores,) = tempered_scores(joint[None], priors, y, weights, n)
+    assert calibrated_temperature(joint, y, weights, None, n) < 4
+    (scores,) = tempered_scores(joint[None], y, weights, n)
     assert_allclose(scores[0], np.log(label_noise(n) * 0.5))
 
 

@@ -481,8 +481,9 @@ class _Grid:
         """The selected candidate; the best one if it is at chance."""
         places = self.ordered()
         tried = np.array(list(map(self.candidate, places)), dtype=float)
-        names = "shrinkage", "regularization"  # no shrinkage, None, becomes NaN
-        candidates = dict(zip(names, tried.T, strict=True))
+        candidates = dict(zip(("shrinkage", "regularization"), tried.T, strict=True))
+        if self.axes[0] == [None]:  # the covariances are not shrunk
+            del candidates["shrinkage"]
         scores = np.array([self.scores[place] for place in places])
         if self.above_chance(best):
             return choose(candidates, scores, self.shares, self.groups)

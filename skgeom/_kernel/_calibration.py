@@ -57,6 +57,8 @@ class Calibration:
 
     def __post_init__(self):
         factors = np.asarray(self.mean_factors, dtype=float)
+        if factors.ndim == 1:  # equal calibrations are equal objects
+            object.__setattr__(self, "mean_factors", tuple(factors.tolist()))
         if factors.ndim > 1 or not (np.isfinite(factors) & (factors >= 0)).all():
             raise ValueError(
                 "mean_factors must be a number or a vector of numbers, finite and not "
@@ -212,12 +214,11 @@ def calibrate(components, held_out, samples, shares, means, priors):
     scores = held_out @ means.T - np.square(means).sum(axis=1) / 2
     weights = weights / weights.sum()
     prior_weights = min(float(variance), 1.0) * _PRIOR_FACTORS
-    chance = np.full(len(priors), 1 / len(priors))
     temperatures, fits = [], []
     for prior_weight in prior_weights:
         joint = scores + prior_weight * np.log(priors)
         temperatures.append(
-            calibrated_temperature(joint, chance, codes, weights, groups, len(codes))
+            calibrated_temperature(joint, codes, weights, groups, len(codes))
         )
         fits.append(log_softmax(joint / temperatures[-1], axis=1)[rows, codes])
         if fits[1:] and weights @ fits[-1] <= weights @ fits[-2]:

@@ -67,14 +67,14 @@ def select(kernel, gammas, regularizations, ratio, part, identity):
     # classes, nor the classes without held-out samples.
     shares = remaining[kept] * part.class_weights
     n_classes = len(part.class_weights)
-    members, chance = np.eye(n_classes), np.full(n_classes, 1 / n_classes)
+    members = np.eye(n_classes)
     scores, compared, classes, progress = [], [], [], current_progress()
     for gamma in gammas:
         system = KernelSystem(kernel.with_gamma(gamma), part, identity)
         values = regularizations / ratio
         predicted = system.held_out_indicators(values, part.groups)[:, kept]
         joint, samples = _SHARPEST * predicted, (codes, weights, len(codes))
-        scores.append(tempered_scores(joint, chance, *samples))
+        scores.append(tempered_scores(joint, *samples))
         # In these units, the error is minus the log-likelihood of Gaussian residuals.
         errors = np.square(predicted - members[codes]).sum(axis=2)
         errors /= 2 * (errors @ weights).min()

@@ -177,15 +177,12 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         weights = weights / weights.sum()
         # No goal: small losses are compared as well.
         limits = Limits(self.max_iter, self.tol, goal=-np.inf, precision=1.0)
-        samples = priors, labels, weights, folds.n_samples, True
         found, scores = [], np.full((len(candidates), len(labels)), np.nan)
         for number, candidate in enumerate(candidates):
             train = partial(self._train_fold, self._loss(model, candidate), limits)
             found.append(folds.scores(train, self._class_scores))
-            samples = priors, labels, weights, folds.n_samples
-            [scores[number]] = tempered_scores(
-                found[-1][None], *samples, are_densities=True
-            )
+            samples = labels, weights, folds.n_samples
+            [scores[number]] = tempered_scores(found[-1][None], *samples, priors)
             means = np.round(scores[: number + 1] @ weights, 6)
             # Optimizations with smaller weights need most of the time.
             if means[-1] < means.max():
@@ -197,7 +194,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         if len(candidates) > 1:
             selected = f"representability {candidates[selection.index]:.3g} selected"
             current_progress().print(selected)
-        samples = priors, labels, weights, folds.groups, folds.n_samples, True
+        samples = labels, weights, folds.groups, folds.n_samples, priors
         temperature = calibrated_temperature(best, *samples)
         return replace(selection, temperature=temperature)
 

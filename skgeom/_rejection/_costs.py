@@ -19,9 +19,11 @@ def checked_costs(cost_matrix, labels):
     *classes, _ = labels.tolist()
     n_classes = len(classes)
     check_labels(cost_matrix, 0, classes, "cost_matrix", "classes_")
-    # The label of the last column may be any name.
-    columns = classes + labels_of(cost_matrix, -1)[n_classes:]
-    check_labels(cost_matrix, -1, columns, "cost_matrix", "classes_")
+    # The label of the last column may be any name that is no class.
+    names = labels_of(cost_matrix, -1)
+    if len(names) == n_classes + 1 and {*classes} < {*names}:
+        (last,) = {*names} - {*classes}
+        check_labels(cost_matrix, -1, [*classes, last], "cost_matrix", "classes_")
     costs = check_array(cost_matrix, dtype=np.float64, input_name="cost_matrix")
     if costs.shape != (n_classes, n_classes + 1):
         raise ValueError(

@@ -530,7 +530,10 @@ class RejectionClassifier(
         else:
             costs = like(self._costs, probabilities, probabilities.dtype)
             scores = -(probabilities @ costs[:, :-1])
-            accepted = xp.max(scores, axis=1) >= -(probabilities @ costs[:, -1])
+            gains = xp.max(scores, axis=1) + probabilities @ costs[:, -1]
+            # A class and a rejection of equal expected costs: the class.
+            rounding = 8 * xp.finfo(costs.dtype).eps * xp.max(xp.abs(costs))
+            accepted = gains >= -rounding
         encoded = xp.argmax(scores, axis=1)
         last = xp.full_like(encoded, self._labels.shape[0] - 1)
         return xp.take(self._labels, xp.where(accepted, encoded, last))

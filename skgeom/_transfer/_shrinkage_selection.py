@@ -59,7 +59,7 @@ def select_shrinkage(logarithms, y, sample_weight, folds, exponent, priors):
     weights = priors[codes] * class_shares(codes, sample_weight[rows])
     weights /= weights.sum()
     joint = densities + np.log(priors)
-    scores = tempered_scores(joint, priors, codes, weights, len(y))
+    scores = tempered_scores(joint, codes, weights, len(y))
     # Few domains would determine their standard error imprecisely.
     selection = choose({"shrinkage": _SHRINKAGES}, scores, weights)
     found = densities[selection.index]
@@ -72,7 +72,7 @@ def select_shrinkage(logarithms, y, sample_weight, folds, exponent, priors):
         remedy = "If the amplitude of trials varies, divide each matrix by its trace"
         warn_of_end("shrinkage", _SHRINKAGES[::-1], 0, remedy)
     joint = joint[selection.index]
-    temperature = calibrated_temperature(joint, priors, codes, weights, None, len(y))
+    temperature = calibrated_temperature(joint, codes, weights, None, len(y))
     return replace(selection, temperature=temperature)
 
 

@@ -133,13 +133,10 @@ class DecisionRegionsDisplay(Display):
         colors = colors[: len(classes)]
         chosen = _positions(self.regions, classes)
         properties = {"alpha": 0.25, "rasterized": True, "shading": "nearest"}
-        properties |= {"vmin": 0, "vmax": max(len(classes) - 1, 1)} | kwargs
-        self.regions_ = ax.pcolormesh(
-            *self.grid,
-            np.ma.masked_equal(chosen, -1),
-            cmap=ListedColormap(colors),
-            **properties,
-        )
+        properties |= {"vmin": 0, "vmax": max(len(classes) - 1, 1)}
+        properties |= {"cmap": ListedColormap(colors)} | kwargs
+        chosen = np.ma.masked_equal(chosen, -1)
+        self.regions_ = ax.pcolormesh(*self.grid, chosen, **properties)
         rejected = _positions(self.predictions, classes) < 0
         shown = self.predictions if self.y is None else self.y
         shown = _positions(shown, classes)
@@ -251,6 +248,8 @@ class DecisionRegionsDisplay(Display):
         classes = to_numpy(classifier.classes_)
         if y is not None:
             y = to_numpy(y)
+            if len(y) != len(Z):
+                raise ValueError(f"y has {len(y)} labels, but X has {len(Z)} samples.")
             unknown = y[_positions(y, classes) < 0]
             if len(unknown):
                 raise ValueError(

@@ -9,7 +9,7 @@ from sklearn.base import (
 from sklearn.metrics import accuracy_score
 
 from skgeom.utils._dask import score_by_blocks
-from skgeom.utils.array_api import like, namespace, take_labels
+from skgeom.utils.array_api import astype, like, namespace, take_labels
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import predict_method
 from skgeom.utils.validation import validate_data
@@ -165,14 +165,17 @@ class PosteriorClassifierMixin(FittedArrayMixin, ClassifierMixin):
 def noisy_log_posteriors(joint, noise, priors):
     """Logarithms of the class probabilities, if labels are random with a probability.
 
-    Random labels are drawn from the priors.
+    Random labels are drawn from the classes of positive prior with equal probabilities,
+    which does not change the most probable class.
     """
     posteriors = log_softmax(joint)
     if not noise:
         return posteriors
     xp = namespace(joint)
+    possible = astype(priors > 0, joint.dtype)
     with np.errstate(divide="ignore"):  # classes without samples
-        return xp.log((1 - noise) * xp.exp(posteriors) + noise * priors)
+        random = noise * possible / xp.sum(possible)
+        return xp.log((1 - noise) * xp.exp(posteriors) + random)
 
 
 def log_odds(scores):
