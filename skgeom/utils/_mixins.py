@@ -16,10 +16,14 @@ from skgeom.utils.validation import validate_data
 
 
 class FittedArrayMixin:
-    """An estimator is fitted if it has the attribute ``_fitted_array``."""
+    """An estimator is fitted if it has the array that ``_fitted_array`` names.
+
+    Classifiers of NumPy arrays only, which have no ``_fitted_array``, are fitted if
+    they have ``classes_``.
+    """
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, self._fitted_array)
+        return hasattr(self, getattr(self, "_fitted_array", "classes_"))
 
 
 class LinearProjection(
