@@ -48,7 +48,7 @@ def log_posteriors(log_densities, priors, y, temperature):
     joint = np.log(priors) + log_densities / temperature
     posteriors = softmax(joint, axis=1)[np.arange(len(y)), y]
     noise = 0.5 / len(y)
-    return np.log((1 - noise) * posteriors + noise * priors[y])
+    return np.log((1 - noise) * posteriors + noise / len(priors))
 
 
 @pytest.mark.parametrize("priors", [None, "uniform"])
@@ -84,14 +84,23 @@ def test_the_weight_is_the_largest_within_a_standard_error(distance, priors):
     allowed = np.maximum(errors, shares @ shares)
     assert selection.index == np.argmax(losses @ shares <= allowed)
     assert model.representability_ == WEIGHTS[selection.index]
-    # At least two errors are expected among new samples.
-    found, means = densities[selection.index], {}
-    for temperature in 2.0 ** np.arange(-6, 4, 0.5):
+    # At least one error is expected among as many new samples.
+    found = densities[selection.index]
+
+    def expected_errors(temperature):
         joint = np.log(model.priors_) + found / temperature
-        if shares @ (1 - softmax(joint, axis=1).max(axis=1)) >= 2 / len(y):
-            found_scores = log_posteriors(found, model.priors_, y, temperature)
-            means[temperature] = shares @ found_scores
-    assert model.temperature_ == max(means, key=means.get)
+        return len(y) * (shares @ (1 - softmax(joint, axis=1).max(axis=1)))
+
+    means = {}
+    for temperature in 2.0 ** np.arange(-6, 4, 0.5):
+        found_scores = log_posteriors(found, model.priors_, y, temperature)
+        means[temperature] = shares @ found_scores
+    best = max(means, key=means.get)
+    if expected_errors(best) >= 1:
+        assert model.temperature_ == best
+    else:
+        assert model.temperature_ > best
+        assert expected_errors(model.temperature_) == pytest.approx(1, rel=0.01)
 
 
 @pytest.mark.parametrize("model", [RSLVQ(), PLRSQ()], ids=repr)
@@ -261,8 +270,9 @@ def test_probabilities_of_heavy_tails_are_not_uniform(rng):
 def test_samples_beyond_two_prototypes_differ_in_confidence():
     X = np.linspace(-5, 5, 200)[:, None]
     model = GMLVQ(init=[[-1.0], [1.0]], max_iter=1).fit(X, X[:, 0] > 0)
+    assert (np.diff(model.decision_function(X)[100:]) > 0).all()
     confidences = model.predict_proba(X).max(axis=1)[100:]
-    assert (np.diff(confidences) > 0).all()
+    assert (np.diff(confidences[:50]) > 0).all()  # the others are 1 up to rounding
 
 
 @pytest.mark.parametrize("model", [GLRSQ(), GMLVQ()], ids=repr)
