@@ -47,7 +47,12 @@ TESTED_BY = {
     "skgeom/_prototypes/_metrics.py": ["tests/prototypes"],
     "skgeom/_prototypes/_losses.py": ["tests/prototypes"],
     "skgeom/_prototypes/plrsq.py": ["tests/prototypes", "tests/test_stubs.py"],
-    "skgeom/_prototypes/_training.py": ["tests/prototypes", "tests/test_progress.py"],
+    "skgeom/_prototypes/_cost.py": ["tests/prototypes"],
+    "skgeom/_prototypes/_minimization.py": [
+        "tests/prototypes",
+        "tests/test_progress.py",
+    ],
+    "skgeom/_prototypes/_sgd.py": ["tests/prototypes", "tests/test_progress.py"],
 }
 FAST, EXHAUSTIVE = "not exhaustive", "exhaustive"
 MEMORY = 4 * 2**30  # bytes that a mutant may allocate

@@ -71,7 +71,7 @@ class Metric(ABC):
     # Whether all prototypes that an optimization can reach are SPD matrices. If not,
     # "lbfgs" raises an error, and stochastic steps project onto the SPD matrices.
     keeps_definite = True
-    # Whether ``fit`` uses y. A copy is then fitted again in each fold.
+    # Whether ``fit`` uses y. The metric is then fitted again in each fold.
     uses_labels = False
 
     def __init__(self, is_complex=False):
@@ -80,6 +80,13 @@ class Metric(ABC):
 
     def fit(self, X, y, weights):  # noqa: B027 - most metrics need no fit
         """Estimate the metric from samples X, class indices y and weights."""
+
+    def refitted(self, X, y, weights):
+        """A copy whose parts that depend on labels are estimated from other samples.
+
+        All other parts are kept, which saves most of the time.
+        """
+        return self
 
     def encode(self, X):
         """Convert samples or prototypes to the arrays whose distances are computed."""
@@ -284,11 +291,8 @@ class TangentMetric(LogEuclideanMetric):
     """
 
     name = "tangent-space"
-    _factor = None
 
     def fit(self, X, y, weights):
-        if self._factor is not None:
-            return  # a second fit, in a fold, keeps the mean and saves most of the time
         mean = affine_invariant_mean(X, weights)
         self._factor, self._inverse = cholesky_factors(mean), inverse_factors(mean)
 
@@ -339,6 +343,14 @@ class MahalanobisMetric(TangentMetric):
 
     def fit(self, X, y, weights):
         super().fit(X, y, weights)
+        self._fit_covariance(X, y, weights)
+
+    def refitted(self, X, y, weights):
+        metric = copy(self)
+        metric._fit_covariance(X, y, weights)
+        return metric
+
+    def _fit_covariance(self, X, y, weights):
         self.shrinkage, self._directions, self._along = 1.0, None, None
         vectors, xp = super().encode(X), namespace(X)
         total, n_features = float(xp.sum(weights)), vectors.shape[1]

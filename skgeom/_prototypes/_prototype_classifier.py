@@ -1,7 +1,5 @@
 """Base class of the prototype classifiers: validation, training, predictions."""
 
-import warnings
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -10,22 +8,33 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
-from skgeom._prototypes._training import (
-    Training,
-    TrainingResult,
-    compare,
-    explain_singular,
-    find_variance,
-    fit_lbfgs,
-    fit_sgd,
+from skgeom._prototypes._folds import Folds
+from skgeom._prototypes._initial import (
+    class_prototypes,
+    given_prototypes,
+    prototype_counts,
     warn_if_amplitudes_vary,
 )
+from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
+from skgeom._prototypes._minimization import Limits, fit_lbfgs
+from skgeom._prototypes._model import (
+    SIZE_LIMIT,
+    EncodedSamples,
+    Fit,
+    Model,
+    Progress,
+    compare,
+    encoded,
+    explain_singular,
+    find_variance,
+    in_tangent_space,
+    reduced,
+)
+from skgeom._prototypes._sgd import fit_sgd
 from skgeom.utils._dask import check_not_dask, is_dask, naming_block, row_blocks
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
@@ -36,8 +45,8 @@ from skgeom.utils.array_api import (
     largest_size,
     like,
     move_attributes,
+    moved,
     namespace,
-    on_cpu,
     to_numpy,
 )
 from skgeom.utils.docs import (
@@ -53,15 +62,11 @@ from skgeom.utils.methods import fit_method, predict_method, update_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
-    check_array,
     check_labels,
-    check_not_dict,
     check_order_of_features,
     check_spd_samples,
-    check_symmetric,
     check_two_classes,
     checked_labels,
-    cholesky,
     class_factors,
     classes_of_stream,
     scaled_weights,
@@ -79,107 +84,6 @@ def _variances(X):
         return (
             mean_variance_axis(some, 0)[1] if issparse(X) else np.var(to_numpy(some), 0)
         )
-
-
-def prototype_counts(n_prototypes, classes):
-    """Number of prototypes of each class, from the parameter ``n_prototypes``."""
-    check_not_dict(n_prototypes, "n_prototypes")
-    counts, shape = to_numpy(n_prototypes), (len(classes),)
-    if counts.shape not in ((), shape) or counts.dtype.kind not in "iu":
-        raise ValueError(
-            f"n_prototypes must be an integer or {len(classes)} integers, one for each "
-            f"class, got {n_prototypes!r}."
-        )
-    counts = np.broadcast_to(counts, shape)
-    if counts.min() < 1:
-        raise ValueError(
-            f"n_prototypes is {counts.min()} for class {classes[counts.argmin()]}; "
-            "each class needs at least 1."
-        )
-    return tuple(counts.tolist())
-
-
-def given_prototypes(init, shape, labels, dtype, n_copies):
-    """Initial prototypes from an array ``init``, on the device of ``labels``.
-
-    ``n_copies`` is 2 if the samples are complex. The prototypes are then converted to
-    real matrices of twice the size.
-    """
-    init = on_cpu(init)
-    if n_copies == 2 and np.ndim(init) > 1:
-        init = embedded(np.asarray(init))
-    init = check_array(
-        init,
-        dtype=np.float64,
-        ensure_2d=False,
-        allow_nd=True,
-        copy=True,
-        input_name="init",
-    )
-    if init.shape != shape:
-        shape, found = (
-            (s[0], *(n // n_copies for n in s[1:])) for s in (shape, init.shape)
-        )
-        raise ValueError(
-            f"init must have shape {shape}, with the prototypes in the order of "
-            f"classes_, got {found}."
-        )
-    if len(shape) == 3:
-        matrices = from_embedded(init) if n_copies == 2 else init
-        check_symmetric(matrices, "init")
-        cholesky(matrices, "init")
-    return astype(like(init, labels), dtype)
-
-
-def class_prototypes(metric, Z, y, weights, counts, rng):
-    """Initial prototypes class by class, encoded by the metric.
-
-    The prototype of a class is the mean of its samples or, for several prototypes, the
-    prototypes are the means of clusters. If the distances do not change when all
-    samples A X A' replace X, the prototypes W become A W A'.
-    """
-    prototypes = []
-    for label, count in enumerate(counts):
-        if count:
-            own = y == label
-            prototypes += _clusters(metric, Z[own], weights[own], count, rng)
-    xp = namespace(y)
-    prototypes = xp.stack(prototypes)
-    apart = xp.max(xp.abs(prototypes - prototypes[:1, ...]))
-    several = np.count_nonzero(counts) > 1
-    if several and apart <= 1e-13 * xp.max(xp.abs(prototypes)):
-        warn_user(
-            "The initial prototypes of all classes are equal: the samples of the "
-            "classes are equal, or have equal means. Check X and y, or set init.",
-            UserWarning,
-        )
-    return prototypes
-
-
-def _clusters(metric, Z, weights, count, rng):
-    """Means of the clusters that k-means finds in the tangent space at the mean.
-
-    scikit-learn's k-means accepts NumPy arrays, so the vectors are copied to CPU
-    memory.
-    """
-    mean = metric.mean(Z, weights)
-    if count == 1:
-        return [mean]
-    vectors = metric.tangent_vectors(Z, mean)
-    with warnings.catch_warnings():  # "fewer distinct samples than clusters"
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        n_clusters = min(count, Z.shape[0])  # a fold may have fewer samples
-        found = KMeans(n_clusters, n_init=4, random_state=rng).fit(
-            on_cpu(vectors), sample_weight=to_numpy(weights)
-        )
-    means = []
-    for cluster in range(count):
-        own = found.labels_ == cluster
-        if not own.any():  # a random sample
-            own[rng.choice(len(own))] = True
-        own = like(own, weights)
-        means.append(metric.mean(Z[own], weights[own]))
-    return means
 
 
 def _labels(number, y, sample_weight):
@@ -222,18 +126,20 @@ class PrototypeClassifier(
 ):
     """Classifier that compares samples with labeled prototypes.
 
-    ``fit`` encodes the samples with a metric, and passes the encoded samples and a loss
-    to a solver. A subclass defines four methods:
+    ``fit`` encodes the samples with a metric, and passes the samples, the initial model
+    and a loss to a solver, which returns the trained model. A subclass defines five
+    methods:
 
-    - ``_loss(training, streams=False)`` returns the loss;
-    - ``_scale(training, epoch=None)`` returns the scale of the loss, in an epoch of
+    - ``_calibrate(samples, model, start)`` is called first, and sets the fitted
+      attributes that the loss and the probabilities require; ``start`` are the initial
+      prototypes of the first fit;
+    - ``_loss(model)`` returns the loss;
+    - ``_scale(model, epoch=None)`` returns the scale of the loss, in an epoch of
       ``"sgd"`` if it is given: the variance of a likelihood, or the slope of a sigmoid;
-    - ``_scores(squared_distances)`` returns the logarithms of the class probabilities,
-      (n_samples, n_classes), up to a term that all classes share;
-    - ``_calibrate(training, streams=False)``, which is called first, sets the fitted
-      attributes that the loss and the scores require.
-
-    ``streams`` is true in ``partial_fit``.
+    - ``_class_scores(model, Z)`` returns scores of the classes for encoded samples, of
+      shape (n_samples, n_classes);
+    - ``_joint(scores)`` maps them to the logarithms of the class probabilities, up to a
+      term that all classes share.
 
     Parameters
     ----------
@@ -365,30 +271,78 @@ class PrototypeClassifier(
         rng = check_random_state(self.random_state)
         if is_dask(X) and self.solver == "sgd":
             return self._fit_blocks(X, y, sample_weight, rng)
-        training = self._prepared(X, y, sample_weight, rng, groups=groups)
-        if training.metric_name == "riemann" and not self._continues():
-            warn_if_amplitudes_vary(training)
-        metric = self._fold_metric(training.metric)
-        refit = partial(self._refit, metric) if metric else None
-        training = replace(training, refit=refit)
+        continues = self._continues()
+        parts = self._prepared(X, y, sample_weight, rng, groups=groups)
+        samples, model, progress = parts
+        self._check_parameters(model)
+        if progress.metric == "riemann" and not continues:
+            warn_if_amplitudes_vary(samples, model)
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
-            self._calibrate(training)
-            solver = self._solver(training, self._loss(training), rng)
-            self._store(training, solver(report=self._reporter(training)))
+            self._calibrate(samples, model, progress.start)
+            limits, report = self._limits(), self._reporter(samples, progress)
+            found = self._train(samples, model, self._loss(model), rng, limits, report)
+        self._store(found, progress)
+        if found.failure:
+            name = type(self).__name__
+            warn_user(f"{name} did not converge: {found.failure}", ConvergenceWarning)
         return self
 
-    def _solver(self, training, loss, rng):
-        """The solver as a function of its argument ``report``."""
-        if self._is_stochastic(training.metric):
+    def _limits(self):
+        """The :class:`Limits` of ``"lbfgs"``."""
+        return Limits(self.max_iter, self.tol, goal=self.tol)
+
+    def _train(self, samples, model, loss, rng, limits, report=None):
+        """The :class:`Fit` of the solver."""
+        if self._is_stochastic(model.metric):
             epochs = range(1, self.max_iter + 1)
             # Divided by the mean weight: a common factor of all weights has no effect.
-            unit = 1 / float(namespace(training.y).mean(training.weights))
-            schedule = self._schedule(training, epochs, unit, rng)
-            return partial(fit_sgd, training, loss, *schedule)
-        options = self._lbfgs_options(training)
-        return partial(fit_lbfgs, training, loss, self._scale(training), **options)
+            unit = 1 / float(namespace(samples.y).mean(samples.weights))
+            schedule = self._schedule(model, epochs, unit, rng)
+            return fit_sgd(samples, model, loss, *schedule, report)
+        options = self._scale(model), limits, self._learns_scale(), report
+        return fit_lbfgs(samples, model, loss, *options)
+
+    def _learns_scale(self):
+        """Whether ``"lbfgs"`` learns the scale of the loss."""
+        return False
+
+    def _folds(self, samples, model, start, **limits):
+        """The :class:`Folds` of the samples, with the initial prototypes ``start``."""
+        first = replace(model, prototypes=start, scale=None, matrix=None)
+        return Folds(samples, first, self._fold_encoder(model), **limits)
+
+    def _fold_encoder(self, model):
+        """Encodes the samples of a fold, see :class:`Folds`."""
+        if model.components is None and not model.metric.uses_labels:
+            return None
+        # The mean of a metric depends on the subspace of the fold.
+        metric = model.metric if model.components is None else None
+
+        def encode(rest, held_out):
+            parts, rng = (rest.X, rest.y, rest.weights), np.random.RandomState(0)
+            # An array ``init`` is not in the subspace of the fold.
+            state = model.class_sums, model.counts, rng, "kmeans", metric
+            rest, first = self._begin(*parts, *state)
+            return rest, replace(held_out, Z=first.encode(held_out.X)), first
+
+        return encode
+
+    def _train_fold(self, loss, limits, samples, model):
+        """The model, trained with the remaining samples of a fold.
+
+        If the metric has a ``tangent_metric``, the prototypes are trained in the
+        tangent space at the mean of the initial prototypes. This takes a fraction of
+        the time, and is accurate enough to select parameters.
+        """
+        rng = np.random.RandomState(0)
+        if not model.metric.tangent_metric:
+            return self._train(samples, model, loss, rng, limits).model
+        samples, flat = in_tangent_space(samples, model)
+        found = self._train(samples, flat, loss, rng, limits).model
+        prototypes = flat.metric.decode(found.prototypes)
+        return replace(model, prototypes=prototypes, scale=found.scale)
 
     @predict_method
     def transform(self, X):
@@ -404,7 +358,8 @@ class PrototypeClassifier(
         distances : ndarray of shape (n_samples, n_total_prototypes)
             The distances (not squared), one column for each row of ``prototypes_``.
         """
-        squared, dtype = self._squared_distances(X)
+        Z, dtype = self._encoded(X)
+        squared = self._model.squared_distances(Z)
         return astype(namespace(squared).sqrt(squared), dtype)
 
     @predict_method
@@ -426,19 +381,13 @@ class PrototypeClassifier(
         return astype(-xp.sqrt(xp.min(squared, axis=1)), dtype)
 
     def _joint_log_likelihood(self, X):
-        return self._scores(self._squared_distances(X)[0])
+        Z, _ = self._encoded(X)
+        return self._joint(self._class_scores(self._model, Z))
 
-    def _squared_distances(self, X):
-        """Squared distances from the prototypes, and the dtype of X."""
+    def _encoded(self, X):
+        """New samples, encoded, and the dtype of X."""
         X = self._check_X(X, reset=False)
-        training = self._training
-        Z = self._encode(training.metric, self._reduce(in_double(X)))
-        distances = partial(self._compare, training.metric)
-        return compare(distances, Z, training.prototypes), X.dtype
-
-    def _compare(self, metric, Z, prototypes):
-        """Squared distances of encoded samples from encoded prototypes."""
-        return metric.squared_distances(Z, prototypes) / self._n_copies
+        return self._model.encode(in_double(X)), X.dtype
 
     @property
     def _n_copies(self):
@@ -449,23 +398,10 @@ class PrototypeClassifier(
         """
         return 2 if getattr(self, "is_complex_", False) else 1
 
-    def _reduce(self, X):
-        """The samples X, or their reduction F' X F with ``n_components``."""
-        return X
-
-    def _encode(self, metric, X):
-        Z = metric.encode(X)
-        if Z.ndim == 2 and (largest := largest_size(Z)) > _size_limit():
-            raise ValueError(
-                f"X has values up to {largest:.3g}, too large for squared "
-                "distances. Divide X by a number, or scale its features."
-            )
-        return Z
-
     def __sklearn_is_fitted__(self):
         # The first batches of a stream may contain a single class.
         has_prototypes = super().__sklearn_is_fitted__()
-        return has_prototypes and self._training.n_classes > 1
+        return has_prototypes and self._model.n_classes > 1
 
     def _continues(self):
         """Whether ``fit`` is a warm start."""
@@ -474,7 +410,7 @@ class PrototypeClassifier(
     def _prepared(
         self, X, y, sample_weight, rng, classes=None, groups=None, batch=False
     ):
-        """The :class:`Training` of ``fit``, or of the first ``batch`` of a stream.
+        """Samples, model and progress of ``fit``, or of the first batch of a stream.
 
         Also sets ``classes_`` and ``prototype_labels_``.
         """
@@ -493,74 +429,67 @@ class PrototypeClassifier(
         classes, announced = classes_of_stream(classes, labels)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
-            self._check_same(classes, counts)
+            self._check_same(self._model, classes, counts)
         self.classes_ = classes
         X, y, weights, class_sums = self._weighted(samples)
         if isinstance(self.init, str):
             counts = tuple(np.where(class_sums > 0, counts, 0).tolist())
         if continues:
-            training = self._continued(X, y, weights, class_sums)
-            return replace(training, groups=samples.groups)
+            found, model = self._continued(self._model, X, y, weights, class_sums)
+            return replace(found, groups=samples.groups), model, self._progress
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
             consequence = "Features of large variance determine the distances."
             warn_if_unscaled(_variances(X), consequence, self)
             warn_if_outlier(samples.X, samples.weights, samples.rows)
         self.prototype_labels_ = classes.repeat(counts)
-        kind = VectorMetric if X.ndim == 2 else SPD_METRICS[self.metric]
-        metric = kind(is_complex=self._n_copies == 2)
-        training = self._initialized(metric, X, y, weights, counts, class_sums, rng)
-        return replace(training, groups=samples.groups, announced=announced)
+        parts = X, y, weights, class_sums, counts
+        found, model = self._begin(*parts, rng, self.init)
+        progress = Progress(self.metric, model.prototypes, announced=announced)
+        return replace(found, groups=samples.groups), model, progress
 
-    def _initialized(self, metric, X, y, weights, counts, class_sums, rng):
-        """The :class:`Training` with the encoded samples and initial prototypes."""
-        self._find_components(X, y, weights)
+    def _begin(self, X, y, weights, class_sums, counts, rng, init, metric=None):
+        """Encoded samples, and the model with the initial prototypes.
+
+        ``metric`` is a metric whose parts that depend on labels are fitted again, or
+        None to fit a new metric.
+        """
+        components = self._find_components(X, y, weights)
         labels = like(np.repeat(np.arange(len(counts)), counts), X)
-        reduced, given = self._reduce(X), None
-        if not isinstance(self.init, str):
-            check_order_of_features(self.init, "init", self)
+        matrices, given = reduced(X, components), None
+        if not isinstance(init, str):
+            check_order_of_features(init, "init", self)
             rows = self.prototype_labels_
-            check_labels(self.init, 0, rows, "init", "prototype_labels_")
-            shape = sum(counts), *reduced.shape[1:]
-            given = given_prototypes(self.init, shape, labels, X.dtype, self._n_copies)
-        self._check_not_tiny(reduced)
+            check_labels(init, 0, rows, "init", "prototype_labels_")
+            shape = sum(counts), *matrices.shape[1:]
+            given = given_prototypes(init, shape, labels, X.dtype, self._n_copies)
+        self._check_not_tiny(matrices)
+        fitted = matrices, y, weights
+        if given is not None and not class_sums.all():
+            # The initial prototypes represent classes without samples.
+            ones = namespace(given).ones_like(astype(labels, given.dtype))
+            fitted = given, labels, ones
         with explain_singular():
-            if given is None or class_sums.all():
-                metric.fit(reduced, y, weights)
-            else:  # the initial prototypes represent classes without samples
-                ones = namespace(given).ones_like(astype(labels, given.dtype))
-                metric.fit(given, labels, ones)
-            Z = self._encode(metric, reduced)
+            if metric is None:
+                kind = VectorMetric if X.ndim == 2 else SPD_METRICS[self.metric]
+                metric = kind(is_complex=self._n_copies == 2)
+                metric.fit(*fitted)
+            else:
+                metric = metric.refitted(*fitted)
+            Z = encoded(metric, matrices)
             if given is None:
                 start = class_prototypes(metric, Z, y, weights, counts, rng)
             else:
                 start = metric.encode(given)
             squared = compare(metric.squared_distances, Z, start)
         variance = find_variance(squared, y, labels, weights)
-        prototypes = {"labels": labels, "prototypes": start, "start": start}
-        state = {"variance": variance, "class_sums": class_sums, **prototypes}
-        samples = {"X": X, "Z": Z, "y": y, "weights": weights}
-        return Training(self.metric, metric, counts, **state, **samples)
+        state = metric, components, counts, labels, class_sums, start, variance
+        return EncodedSamples(X, Z, y, weights), Model(*state)
 
-    def _fold_metric(self, metric):
-        """The metric to fit in each fold; None if the encoding does not use labels."""
-        return metric if metric.uses_labels else None
-
-    def _refit(self, metric, rest, held_out):
-        """Trainings of a fold, encoded without the labels of held-out samples."""
-        learner = copy(self)  # stores the subspace of the fold
-        learner.init = "kmeans"  # an array is not in the subspace of the fold
-        samples, rng = (rest.X, rest.y, rest.weights), np.random.RandomState(0)
-        state = rest.counts, rest.class_sums, rng
-        rest = learner._initialized(copy(metric), *samples, *state)
-        Z = learner._encode(rest.metric, learner._reduce(held_out.X))
-        return rest, replace(held_out, metric=rest.metric, Z=Z)
-
-    def _continued(self, X, y, weights, class_sums):
-        """The :class:`Training` of new samples, starting at the current prototypes."""
-        Z = self._encode(self._training.metric, self._reduce(X))
-        samples = {"X": X, "Z": Z, "y": y, "weights": weights}
-        return replace(self._training, class_sums=class_sums, **samples)
+    def _continued(self, model, X, y, weights, class_sums):
+        """New samples, and the model at whose prototypes training continues."""
+        samples = EncodedSamples(X, model.encode(X), y, weights)
+        return samples, replace(model, class_sums=class_sums)
 
     def _check_X(self, X, reset):
         """Validated samples as a real array; matrices are made exactly symmetric."""
@@ -580,7 +509,7 @@ class PrototypeClassifier(
         return embedded(X) if self._n_copies == 2 else X
 
     def _check_not_tiny(self, X):
-        if X.ndim == 2 and 0 < (largest := largest_size(X)) < 1 / _size_limit():
+        if X.ndim == 2 and 0 < (largest := largest_size(X)) < 1 / SIZE_LIMIT:
             raise ValueError(
                 f"X has values up to {largest:.3g}, too small for squared "
                 "distances. Multiply X by a number, or scale its features."
@@ -612,57 +541,60 @@ class PrototypeClassifier(
         return X, like(y, X), like(weights, X), sums
 
     def _find_components(self, X, y, weights):
-        """Compute ``components_``, if the estimator has ``n_components``."""
+        """The matrix F' of the reduction F' X F with ``n_components``, or None."""
 
-    def _check_same(self, classes, counts):
+    def _check_same(self, model, classes, counts):
         """Raise ValueError if training cannot continue from the last fit."""
-        training = self._training
         check_unchanged("classes", to_numpy(self.classes_).tolist(), classes.tolist())
-        check_unchanged("n_prototypes", training.counts, counts)
-        check_unchanged("metric", training.metric_name, self.metric)
+        check_unchanged("n_prototypes", model.counts, counts)
+        check_unchanged("metric", self._progress.metric, self.metric)
+
+    def _check_parameters(self, model):
+        """Raise ValueError if parameters of ``fit`` are incompatible."""
 
     def _is_stochastic(self, metric):
         """Whether the solver is ``"sgd"``."""
         return False
 
-    def _store(self, training, result):
+    def _store(self, found, progress):
         """Set the fitted attributes."""
-        prototypes = training.metric.decode(result.prototypes)
-        is_complex = self._n_copies == 2
-        self.prototypes_ = from_embedded(prototypes) if is_complex else prototypes
-        self.loss_curve_, self.n_iter_ = result.losses, result.n_iter
-        state = {"prototypes": result.prototypes, "scale": result.scale}
-        samples = dict.fromkeys(("X", "Z", "y", "weights", "groups", "refit"))
-        self._training = replace(training, **state, **samples)
-        move_attributes(self, training.y)  # arrays that NumPy computed
+        vars(self).update(self._attributes(found, progress))
+        move_attributes(self, found.model.labels)  # arrays that NumPy computed
 
-    def _reporter(self, training):
+    def _attributes(self, found, progress):
+        """The fitted attributes of a :class:`Fit`, by name."""
+        model = found.model
+        prototypes = model.metric.decode(model.prototypes)
+        is_complex = model.metric.is_complex
+        return {
+            "prototypes_": from_embedded(prototypes) if is_complex else prototypes,
+            "loss_curve_": found.losses,
+            "n_iter_": found.n_iter,
+            "_model": model,
+            "_progress": progress,
+        }
+
+    def _reporter(self, samples, progress):
         """Callback after each iteration; None if no progress is reported."""
-        progress = current_progress()
-        y = self.classes_[to_numpy(training.y)] if progress.active else None
-        X = training.X
-        progress.start(from_embedded(X) if self._n_copies == 2 else X, y)
+        current = current_progress()
+        y = self.classes_[to_numpy(samples.y)] if current.active else None
+        X = samples.X
+        current.start(from_embedded(X) if self._n_copies == 2 else X, y)
 
         def report(name, loss, result):
             def attributes():
-                model = copy(self)
-                model._store(training, result())
-                return vars(model)
+                found = {**vars(self), **self._attributes(result(), progress)}
+                return moved(found, partial(like, model=samples.y))
 
             message, n_steps = f"loss {loss:.6g}", self.max_iter
-            return progress.step("", message, attributes, n_steps=n_steps, name=name)
+            return current.step("", message, attributes, n_steps=n_steps, name=name)
 
-        return report if progress.active else None
+        return report if current.active else None
 
-    @property
-    def _size(self):
+    def _size(self, model):
         """Number of rows of the (reduced) matrices, or number of features."""
-        return self.n_features_in_
-
-    def _lbfgs_options(self, training):
-        """Keyword arguments of ``fit_lbfgs``."""
-        name = type(self).__name__
-        return {"max_iter": self.max_iter, "tol": self.tol, "name": name}
+        components = model.components
+        return self.n_features_in_ if components is None else components.shape[0]
 
     @property
     def _n_features_out(self):
@@ -686,8 +618,10 @@ streaming_constraints = {
 class StreamingPrototypeClassifier(PrototypeClassifier):
     r"""Prototype classifier with the solvers ``"lbfgs"`` and ``"sgd"``.
 
-    A subclass also defines ``_first_rate(training, scale)``, the learning rate before
-    the first epoch.
+    A subclass also defines ``_first_rate(model, scale)``, the learning rate before the
+    first epoch, and ``_calibrate_stream(model, after_fit)``, which replaces
+    ``_calibrate`` in ``partial_fit``; its ``_loss`` has the argument ``streams``, which
+    is true in ``partial_fit``.
 
     Parameters
     ----------
@@ -813,7 +747,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             if progress.step("", message, model, n_steps=len(steps), name="block"):
                 break
         # Later calls of ``partial_fit`` may add classes, as after a fit in memory.
-        self._training = replace(self._training, announced=False)
+        self._progress = replace(self._progress, announced=False)
         return self
 
     def _learn(self, X, y, sample_weight, classes, rng, continues):
@@ -821,97 +755,93 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         losses, n_iter = [], 0
         if continues:
             losses, n_iter = to_numpy(self.loss_curve_), self.n_iter_
-            training = self._next_training(X, y, sample_weight, classes, rng)
+            parts = self._next(X, y, sample_weight, classes, rng)
+            samples, model, progress = parts
         else:
-            training = self._prepared(X, y, sample_weight, rng, classes, batch=True)
-            training = replace(training, n_epochs=0.0)
-        self._calibrate(training, streams=True)
-        if training.n_classes < 2:  # nothing to separate
-            scale = self._scale(training, training.n_epochs)
-            none = TrainingResult(training.prototypes, scale, np.empty(0), 0)
-            self._store(training, none)
+            parts = self._prepared(X, y, sample_weight, rng, classes, batch=True)
+            samples, model, progress = parts
+            progress = replace(progress, n_epochs=0.0)
+        n_epochs = progress.n_epochs
+        self._calibrate_stream(model, after_fit=np.isinf(n_epochs))
+        if model.n_classes < 2:  # nothing to separate
+            model = replace(model, scale=self._scale(model, n_epochs))
+            self._store(Fit(model, np.empty(0), 0), progress)
             return self
-        n_rows = sum(training.counts) * self._size
-        n_epochs = training.n_epochs + min(training.Z.shape[0] / n_rows, 1.0)
-        training = replace(training, n_epochs=n_epochs)
-        loss = self._loss(training, streams=True)
-        schedule = self._schedule(training, [n_epochs], 1.0, rng)
-        self._store(training, fit_sgd(training, loss, *schedule))
+        n_rows = sum(model.counts) * self._size(model)
+        n_epochs += min(samples.Z.shape[0] / n_rows, 1.0)
+        progress = replace(progress, n_epochs=n_epochs)
+        loss = self._loss(model, streams=True)
+        schedule = self._schedule(model, [n_epochs], 1.0, rng)
+        self._store(fit_sgd(samples, model, loss, *schedule), progress)
         losses = np.append(losses, to_numpy(self.loss_curve_))
-        self.loss_curve_ = like(losses, training.y)
+        self.loss_curve_ = like(losses, samples.y)
         self.n_iter_ += n_iter
         return self
 
-    def _next_training(self, X, y, sample_weight, classes, rng):
-        """The :class:`Training` of a later call of ``partial_fit``."""
+    def _next(self, X, y, sample_weight, classes, rng):
+        """Samples, model and progress of a later call of ``partial_fit``."""
         options = {"reset": False, "batch": True, "check": type(self)._check_X}
         samples = validated_samples(self, X, y, sample_weight, **options)
-        known = to_numpy(self.classes_), self._training.announced
+        known = to_numpy(self.classes_), self._progress.announced
         labels = np.unique(samples.y)
         classes, announced = classes_of_stream(classes, labels, *known)
-        training = self._training.with_classes(np.isin(classes, known[0]))
+        model = self._model.with_classes(np.isin(classes, known[0]))
+        progress = replace(self._progress, announced=announced)
         self.classes_ = classes
-        self._training = replace(training, announced=announced)
         targets = prototype_counts(self.n_prototypes, classes)
-        known = np.where(np.array(training.counts) > 0, targets, 0)
-        self._check_same(classes, tuple(known.tolist()))
-        before = training.class_sums
+        known = np.where(np.array(model.counts) > 0, targets, 0)
+        self._check_same(model, classes, tuple(known.tolist()))
+        before = model.class_sums
         X, y, weights, class_sums = self._weighted(samples, before)
-        training = self._continued(X, y, weights, class_sums)
-        training = self._with_new_prototypes(training, targets, rng)
-        if np.isinf(training.n_epochs):
-            return training
+        samples, model = self._continued(model, X, y, weights, class_sums)
+        model, progress = self._with_new_classes(samples, model, progress, targets, rng)
+        if np.isinf(progress.n_epochs):
+            return samples, model, progress
         # The first call may have few samples, so the variance is averaged over all
         # calls. Distances are measured from the initial prototypes: with the current
         # prototypes, the variance and the steps would grow from call to call.
-        squared = training.metric.squared_distances(training.Z, training.start)
-        found = find_variance(squared, training.y, training.labels, training.weights)
+        squared = model.metric.squared_distances(samples.Z, progress.start)
+        found = find_variance(squared, y, model.labels, weights)
         share = 1 - before.sum() / class_sums.sum()
-        variance = (1 - share) * training.variance + share * found
-        return replace(training, variance=variance)
+        variance = (1 - share) * model.variance + share * found
+        return samples, replace(model, variance=variance), progress
 
-    def _with_new_prototypes(self, training, targets, rng):
-        """Initial prototypes of the classes whose first samples are in the batch."""
-        y, counts = to_numpy(training.y), np.array(training.counts)
+    def _with_new_classes(self, samples, model, progress, targets, rng):
+        """Model and progress with the classes whose first samples are in the batch."""
+        y, counts = to_numpy(samples.y), np.array(model.counts)
         present = np.bincount(y, minlength=len(counts)) > 0
         added = np.where(present & (counts == 0), targets, 0)
         if not added.any():
-            return training
+            return model, progress
         self._check_counts(added, y)
-        samples = training.Z, training.y, training.weights
+        parts = samples.Z, samples.y, samples.weights
         with explain_singular():
-            start = class_prototypes(training.metric, *samples, added.tolist(), rng)
-        training = training.with_prototypes(added, start)
-        self.prototype_labels_ = to_numpy(self.classes_).repeat(training.counts)
-        return training
+            new = class_prototypes(model.metric, *parts, added.tolist(), rng)
+        progress = replace(progress, start=model.inserted(added, progress.start, new))
+        model = model.with_prototypes(added, new)
+        self.prototype_labels_ = to_numpy(self.classes_).repeat(model.counts)
+        return model, progress
 
-    def _schedule(self, training, epochs, unit, rng):
+    def _schedule(self, model, epochs, unit, rng):
         """Learning rates and scales of the epochs, batch size, and generator.
 
         The generator shuffles the samples; None keeps their order.
         """
-        scales = [self._scale(training, epoch) for epoch in epochs]
+        scales = [self._scale(model, epoch) for epoch in epochs]
         rates = [
             0.01 ** (min(epoch, self.max_iter) / self.max_iter)
             * unit
-            * self._first_rate(training, scale)
+            * self._first_rate(model, scale)
             for epoch, scale in zip(epochs, scales, strict=True)
         ]
         return rates, scales, self.batch_size, rng if self.shuffle else None
 
-    def _is_stochastic(self, metric):
-        if self.solver == "lbfgs" and not metric.keeps_definite:
+    def _check_parameters(self, model):
+        if self.solver == "lbfgs" and not model.metric.keeps_definite:
             raise ValueError(
                 "solver='lbfgs' does not keep prototypes positive definite with the "
-                f"{metric.name} metric. Use solver='sgd'."
+                f"{model.metric.name} metric. Use solver='sgd'."
             )
+
+    def _is_stochastic(self, metric):
         return self.solver == "sgd" or not metric.keeps_definite
-
-
-def _size_limit():
-    """Largest absolute value of X for which squared distances can be computed.
-
-    Fourth powers of such values, and the inverses of these powers, can be summed
-    without overflow.
-    """
-    return np.finfo(np.float64).max ** 0.25 / 100

@@ -1,13 +1,9 @@
 """Generalized learning Riemannian space quantization, GLRSQ."""
 
-import warnings
-from copy import copy
 from functools import partial
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from skgeom._prototypes._folds import Folds
 from skgeom._prototypes._losses import MarginLoss, nearest_scores
 from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom._prototypes._prototype_classifier import (
@@ -15,7 +11,6 @@ from skgeom._prototypes._prototype_classifier import (
     StreamingPrototypeClassifier,
     streaming_constraints,
 )
-from skgeom._prototypes._training import compare, in_tangent_space
 from skgeom._selection import fit_temperature
 from skgeom.utils._sklearn import StrOptions, positive
 from skgeom.utils.docs import documented_parameters, substitute_docs
@@ -51,50 +46,44 @@ class MarginMixin:
         class.
     """
 
-    def _loss(self, training, streams=False):
-        return MarginLoss(training.labels)
+    def _loss(self, model, streams=False):
+        return MarginLoss(model.labels)
 
-    def _scores(self, squared_distances):
-        scores = nearest_scores(squared_distances, self._training.counts)
+    def _class_scores(self, model, Z):
+        return nearest_scores(model.squared_distances(Z), model.counts)
+
+    def _joint(self, scores):
         return scores / self.temperature_
 
-    def _calibrate(self, training, streams=False):
-        initial = (training.variance / self._n_copies / 2) ** 0.5
+    def _calibrate(self, samples, model, start):
+        temperature = self.temperature
+        if temperature == "auto":
+            folds = self._folds(samples, model, start, enough=_ENOUGH)
+            selected = self._selected_temperature(folds, self._loss(model))
+            temperature = selected or initial_temperature(model)
+        self.temperature_ = float(temperature)
+
+    def _calibrate_stream(self, model, after_fit):
         if self.temperature != "auto":
             self.temperature_ = float(self.temperature)
-        elif not streams:
-            self.temperature_ = self._selected_temperature(training) or initial
-        elif np.isfinite(training.n_epochs):
-            self.temperature_ = initial
+        elif not after_fit:
+            self.temperature_ = initial_temperature(model)
 
-    def _selected_temperature(self, training):
+    def _selected_temperature(self, folds, loss):
         """The temperature by held-out samples; None without held-out samples."""
-        folds, learner = Folds(training, enough=_ENOUGH), copy(self)
         if not folds.parts:
             return None
-        with warnings.catch_warnings():  # the fit to all samples repeats the warning
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            scores = folds.scores(learner._fit_fold)
+        train = partial(self._train_fold, loss, self._limits())
+        scores = folds.scores(train, self._class_scores)
         folds.warn_if_at_chance(scores)
         # The scores are no log densities. With `calibrated_temperature`, the mean
         # log-loss of GMLVQ on 20 data sets is 0.58 instead of 0.56.
         return fit_temperature(scores, folds.labels, folds.weights)
 
-    def _fit_fold(self, rest, held_out):
-        """Initial prototypes, and class scores of held-out samples after training.
 
-        If the metric has a ``tangent_metric``, the prototypes are fitted in the tangent
-        space at the mean of the initial prototypes. This takes a fraction of the time,
-        and is accurate enough to select the temperature.
-        """
-        metric, is_curved = rest.metric, rest.metric.tangent_metric
-        flat = in_tangent_space(rest) if is_curved else rest
-        solver = self._solver(flat, self._loss(flat), np.random.RandomState(0))
-        self._store(flat, solver())  # GMLVQ compares with its matrix
-        prototypes = self._training.prototypes
-        prototypes = flat.metric.decode(prototypes) if is_curved else prototypes
-        squared = compare(partial(self._compare, metric), held_out.Z, prototypes)
-        return rest.prototypes, nearest_scores(squared, rest.counts)
+def initial_temperature(model):
+    """The temperature without held-out samples, see ``temperature_``."""
+    return (model.variance / model.n_copies / 2) ** 0.5
 
 
 margin_constraints = {"temperature": [StrOptions({"auto"}), positive]}
@@ -244,21 +233,21 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _scale(self, training, epoch=None):
+    def _scale(self, model, epoch=None):
         if self.slope != "auto":
             return float(self.slope)
         if epoch is None:
             return _SLOPE
         if np.isinf(epoch):
-            return training.scale
+            return model.scale
         return max(float(min(epoch, self.max_iter)), 1.0)
 
-    def _first_rate(self, training, slope):
+    def _first_rate(self, model, slope):
         rate = self.learning_rate
         if rate == "auto":
-            squared_distance = 2 * training.variance
+            squared_distance = 2 * model.variance
             size = self._n_copies * self.n_features_in_
-            rate = training.metric.first_rate(size, squared_distance)
+            rate = model.metric.first_rate(size, squared_distance)
         # The gradient is proportional to the slope. The division makes the steps as
         # long as for slope 1.
         return rate / slope

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 from scipy.sparse import issparse
 
+from skgeom._prototypes._minimization import Limits, fit_lbfgs
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     check_unchanged,
@@ -178,64 +179,72 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _scale(self, training):
+    def _scale(self, model):
         return float(self.slope)
 
-    def _lbfgs_options(self, training):
-        n_samples, n_features = training.Z.shape
+    def _limits(self):
+        return Limits(self.max_iter, self.tol, goal=_LOSS_GOAL * self.tol)
+
+    def _check_parameters(self, model):
+        n_features = model.prototypes.shape[1]
         if (self.n_components or 1) > n_features:
             raise ValueError(
                 f"n_components={self.n_components} must not exceed the number of "
                 f"features, {n_features}."
             )
-        if issparse(training.Z) and n_samples < n_features:
-            training = replace(training, Z=training.Z.toarray())
-        continues = training.scale is not None
-        mean, axes, unit = _principal_axes(training.Z, training.weights)
+
+    def _train(self, samples, model, loss, rng, limits, report=None):
+        n_samples, n_features = samples.Z.shape
+        if issparse(samples.Z) and n_samples < n_features:
+            samples = replace(samples, Z=samples.Z.toarray())
+        continues = model.scale is not None
+        mean, axes, unit = _principal_axes(samples.Z, samples.weights)
         n_rows = self.n_components or axes.shape[0]
-        if continues:
-            omega = self.omega_
-        else:
+        omega = model.matrix
+        if not continues:
             omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
         # The gradient is zero outside the span of the samples, so the optimization is
         # restricted to that span, unless prototypes from ``init`` or from the last fit
         # may be outside.
-        spanned = axes.shape[0] < n_features and not issparse(training.Z)
+        spanned = axes.shape[0] < n_features and not issparse(samples.Z)
         spanned = spanned and isinstance(self.init, str) and not continues
-        axes = axes if spanned else None
-        reduction = Relevance(training, mean, axes, n_rows, unit)
+        if issparse(samples.Z):
+            mean = namespace(mean).zeros_like(mean)
+        coordinates = Coordinates(mean, axes if spanned else None, n_rows, unit)
+        samples = replace(samples, Z=coordinates.of(samples.Z))
+        omega = omega @ axes.T if spanned else omega
+        prototypes = coordinates.of(model.prototypes)
+        start = replace(model, prototypes=prototypes, matrix=omega)
+
+        def restored(found):
+            return replace(found, model=coordinates.restored(found.model))
+
+        def note(name, value, result):
+            return report(name, value, lambda: restored(result()))
+
+        note = note if report else None
+        scale = self._scale(model)
+        found = fit_lbfgs(samples, start, loss, scale, limits, report=note)
+        return restored(found)
+
+    def _attributes(self, found, progress):
+        omega = found.model.matrix
+        _, sizes, axes = np.linalg.svd(to_numpy(omega), full_matrices=False)
         return {
-            **super()._lbfgs_options(training),
-            "reduction": reduction,
-            "matrix": omega @ axes.T if spanned else omega,
-            "loss_goal": _LOSS_GOAL * self.tol,
+            **super()._attributes(found, progress),
+            "omega_": omega,
+            "components_": like(fix_signs(sizes[:, None] * axes), omega),
+            "_fitted_components": self.n_components,
         }
 
-    def _store(self, training, result):
-        super()._store(training, result)
-        self.omega_, self._fitted_components = result.matrix, self.n_components
-
-    def _check_same(self, classes, counts):
-        super()._check_same(classes, counts)
+    def _check_same(self, model, classes, counts):
+        super()._check_same(model, classes, counts)
         check_unchanged("n_components", self._fitted_components, self.n_components)
 
     @property
     def relevances_(self):
         """Relevance of each feature: the diagonal entries of Omega' Omega."""
         return namespace(self.omega_).sum(self.omega_**2, axis=0)
-
-    @property
-    def components_(self):
-        """Omega up to a rotation, with rows along the eigenvectors of Omega' Omega."""
-        _, sizes, axes = np.linalg.svd(to_numpy(self.omega_), full_matrices=False)
-        return like(fix_signs(sizes[:, None] * axes), self.omega_)
-
-    def _compare(self, metric, Z, prototypes):
-        omega = self.omega_.T
-        if not issparse(Z):  # a large offset of all samples would lose precision
-            center = namespace(prototypes).mean(prototypes, axis=0)
-            Z, prototypes = Z - center, prototypes - center
-        return metric.squared_distances(Z @ omega, prototypes @ omega)
 
 
 def _principal_axes(Z, weights):
@@ -277,50 +286,42 @@ def _principal_axes(Z, weights):
     return mean, axes[:rank, :], sqrt(max(total, 0) / rank) or 1.0
 
 
-class Relevance:
-    """Linear map Omega of samples and prototypes, and its optimization variables.
+class Coordinates:
+    """The coordinates of the optimization, and the way back.
 
-    The optimization uses the coordinates ``(x - mean) @ axes.T / unit`` of a sample x,
-    where ``unit**2`` is the mean variance along the principal axes. Sparse samples are
-    not centered.
+    The coordinates of a sample x are ``(x - origin) @ axes.T / unit``.
 
     Parameters
     ----------
-    training : Training
-        The samples and the initial prototypes.
-    mean : ndarray of shape (n_features,)
-        The mean of the samples.
+    origin : ndarray of shape (n_features,)
+        The mean of the samples; zero for sparse samples, which are not centered.
     axes : ndarray of shape (r, n_features) or None
         Orthonormal axes of the coordinates; None for the features themselves.
     n_rows : int
         Number of rows of the restored Omega. Rows that the optimization does not have
         are zero.
     unit : float
-        The unit of the coordinates.
-
-    Attributes
-    ----------
-    training : Training
-        The samples and the prototypes in the coordinates of the optimization.
+        The unit of the coordinates: ``unit**2`` is the mean variance along the
+        principal axes.
     """
 
-    def __init__(self, training, mean, axes, n_rows, unit):
-        Z, prototypes = training.Z, training.prototypes
-        self._origin = namespace(mean).zeros_like(mean) if issparse(Z) else mean
-        self._axes, self._n_rows, self._unit = axes, n_rows, unit
-        if not issparse(Z):
-            Z, prototypes = Z - mean, prototypes - mean
-        if axes is not None:
-            Z, prototypes = Z @ axes.T, prototypes @ axes.T
-        Z, prototypes = Z / unit, prototypes / unit
-        self.training = replace(training, Z=Z, prototypes=prototypes)
+    def __init__(self, origin, axes, n_rows, unit):
+        self._origin, self._axes, self._n_rows, self._unit = origin, axes, n_rows, unit
 
-    def restore(self, prototypes, matrix):
-        """Prototypes and Omega in the coordinates of the features."""
-        prototypes = self._unit * prototypes
+    def of(self, points):
+        """The coordinates of samples or prototypes."""
+        if not issparse(points):
+            points = points - self._origin
+        if self._axes is not None:
+            points = points @ self._axes.T
+        return points / self._unit
+
+    def restored(self, model):
+        """The model with prototypes and Omega in the coordinates of the features."""
+        prototypes, matrix = self._unit * model.prototypes, model.matrix
         if self._axes is not None:
             prototypes, matrix = prototypes @ self._axes, matrix @ self._axes
-        prototypes = self._origin + prototypes
         missing = max(self._n_rows - matrix.shape[0], 0)
         padded = np.pad(to_numpy(matrix), [(0, missing), (0, 0)])
-        return prototypes, like(padded, matrix)
+        prototypes = self._origin + prototypes
+        return replace(model, prototypes=prototypes, matrix=like(padded, matrix))

@@ -6,24 +6,18 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skgeom._prototypes._folds import Folds
 from skgeom._prototypes._losses import (
     LikelihoodLoss,
     log_densities_of_classes,
     prototype_log_priors,
 )
 from skgeom._prototypes._metrics import SPD_METRICS
+from skgeom._prototypes._minimization import Limits
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
     check_unchanged,
     streaming_constraints,
-)
-from skgeom._prototypes._training import (
-    PrototypeCost,
-    compare,
-    in_tangent_space,
-    minimize_cost,
 )
 from skgeom._selection import (
     calibrated_temperature,
@@ -38,7 +32,7 @@ from skgeom.geometry._affine_invariant import (
 from skgeom.utils._sklearn import Interval, StrOptions, positive
 from skgeom.utils.array_api import adjoint, like, namespace, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
-from skgeom.utils.linalg import embedded, from_embedded
+from skgeom.utils.linalg import from_embedded
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_priors
 
@@ -126,57 +120,68 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
 
     _parameter_constraints = likelihood_constraints
 
-    def _scores(self, squared_distances):
-        counts, xp = self._training.counts, namespace(self.priors_)
-        found = log_densities_of_classes(squared_distances, counts, self.sigma2_)
-        return found / self.temperature_ + xp.log(self.priors_)
+    def _class_scores(self, model, Z):
+        squared, scale = model.squared_distances(Z), model.scale / model.n_copies
+        return log_densities_of_classes(squared, model.counts, scale)
 
-    def _calibrate(self, training, streams=False):
-        """Set ``priors_``, ``representability_``, ``temperature_``, ``selection_``."""
-        if streams and self.sigma2 == "learn" and training.scale is None:
-            raise ValueError(
-                "partial_fit does not support sigma2='learn'. Set sigma2 to a number "
-                "or 'auto', or call fit."
-            )
-        self.priors_ = check_priors(self.priors, class_sums(training))
+    def _joint(self, scores):
+        log_priors = namespace(self.priors_).log(self.priors_)
+        return scores / self.temperature_ + log_priors
+
+    def _calibrate(self, samples, model, start):
+        self.priors_ = check_priors(self.priors, known_sums(model))
         if self.representability != "auto":
             candidates = [float(self.representability)]
-        elif streams or self._is_stochastic(training.metric):
+        elif self._is_stochastic(model.metric):
             candidates = [0.0]
-        elif training.prototypes.ndim == 3:
+        elif model.prototypes.ndim == 3:
             candidates = [_REPRESENTABILITY]
         elif self._continues() and self.selection_ is not None:
             candidates = [self.representability_]
         else:
             candidates = _WEIGHTS.tolist()
-        temperature = getattr(self, "temperature_", 1.0) if streams else 1.0
-        self.representability_, self.selection_ = candidates[0], None
-        if not streams and (len(candidates) > 1 or self.temperature == "auto"):
-            self.selection_ = selection = self._select(training, candidates)
-            if selection is not None:
-                self.representability_ = candidates[selection.index]
-                temperature = selection.temperature
-        is_auto = self.temperature == "auto"
-        self.temperature_ = temperature if is_auto else float(self.temperature)
+        selection, temperature = None, self.temperature
+        if len(candidates) > 1 or temperature == "auto":
+            folds = self._folds(samples, model, start, most=_MOST_SAMPLES)
+            selection = self._select(folds, model, candidates)
+        if temperature == "auto":
+            temperature = 1.0 if selection is None else selection.temperature
+        index = 0 if selection is None else selection.index
+        self.representability_, self.selection_ = candidates[index], selection
+        self.temperature_ = float(temperature)
 
-    def _select(self, training, candidates):
+    def _calibrate_stream(self, model, after_fit):
+        if self.sigma2 == "learn" and model.scale is None:
+            raise ValueError(
+                "partial_fit does not support sigma2='learn'. Set sigma2 to a number "
+                "or 'auto', or call fit."
+            )
+        self.priors_ = check_priors(self.priors, known_sums(model))
+        weight, temperature = self.representability, self.temperature
+        self.representability_ = 0.0 if weight == "auto" else float(weight)
+        kept = getattr(self, "temperature_", 1.0)
+        self.temperature_ = kept if temperature == "auto" else float(temperature)
+        self.selection_ = None
+
+    def _select(self, folds, model, candidates):
         """Select ``representability`` and the temperature by held-out samples.
 
         The result is None if samples of fewer than two classes can be held out.
         """
-        folds = Folds(training, _MOST_SAMPLES)
         if not folds.parts:
             return None
         labels, priors = folds.labels, to_numpy(self.priors_)
         # The costs of errors of a dict ``class_weight`` remain in the weights.
-        factors = priors / self._training_priors(training)
+        factors = priors / self._training_priors(model)
         weights = folds.weights * factors[labels]
         weights = weights / weights.sum()
+        # No goal: small losses are compared as well.
+        limits = Limits(self.max_iter, self.tol, goal=-np.inf, precision=1.0)
         samples = priors, labels, weights, folds.n_samples, True
         found, scores = [], np.full((len(candidates), len(labels)), np.nan)
         for number, candidate in enumerate(candidates):
-            fit = partial(self._fit_fold, self._loss(training, candidate))
-            found.append(folds.scores(fit))
+            train = partial(self._train_fold, self._loss(model, candidate), limits)
+            found.append(folds.scores(train, self._class_scores))
             samples = priors, labels, weights, folds.n_samples
             [scores[number]] = tempered_scores(
                 found[-1][None], *samples, are_densities=True
@@ -196,85 +201,59 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         temperature = calibrated_temperature(best, *samples)
         return replace(selection, temperature=temperature)
 
-    def _fit_fold(self, loss, rest, held_out):
-        """Prototypes of a fold, and log densities of the held-out samples.
-
-        If the metric has a ``tangent_metric``, the prototypes are fitted in the tangent
-        space at the mean of the initial prototypes, which takes a fraction of the time.
-        """
-        metric, is_curved = rest.metric, rest.metric.tangent_metric
-        flat = in_tangent_space(rest) if is_curved else rest
-        if self._is_stochastic(metric):
-            found = self._solver(flat, loss, np.random.RandomState(0))()
-            prototypes, scale = found.prototypes, found.scale
-        else:
-            scale = self._scale(flat)
-            cost = PrototypeCost(flat, loss, None if self.sigma2 == "learn" else scale)
-            limits = {"max_iter": self.max_iter, "tol": self.tol}
-            start = cost.join(flat.prototypes, scale)
-            options = {"least_decrease": self.tol, **limits}
-            found = minimize_cost(cost, start, lambda *_: False, **options)
-            prototypes, scale, _ = cost.split(found.point)
-        if is_curved:
-            prototypes = flat.metric.decode(prototypes)
-        squared = compare(metric.squared_distances, held_out.Z, prototypes)
-        return prototypes, log_densities_of_classes(squared, rest.counts, scale)
-
-    def _training_priors(self, training, streams=False):
+    def _training_priors(self, model, streams=False):
         """Probabilities of the classes in training."""
         # The weights of a dict do not change the priors: they are costs of errors, and
         # shift the decision boundary. Changed priors would cancel the shift.
         balanced = self.class_weight == "balanced"
-        sums = class_sums(training)
+        sums = known_sums(model)
         sums = shrink_towards_equal(sums) if streams else sums
         return check_priors("uniform" if balanced else None, sums)
 
-    def _loss(self, training, representability=None, streams=False):
+    def _loss(self, model, representability=None, streams=False):
         """The loss with the weight ``representability``, or ``representability_``."""
-        priors = self._training_priors(training, streams)
-        log_priors = like(prototype_log_priors(priors, training.counts), training.y)
+        priors = self._training_priors(model, streams)
+        log_priors = like(prototype_log_priors(priors, model.counts), model.labels)
         if representability is None:
             representability = self.representability_
         return LikelihoodLoss(
-            training.labels, log_priors, representability, training.variance
+            model.labels, log_priors, representability, model.variance
         )
 
-    def _scale(self, training, epoch=None):
+    def _scale(self, model, epoch=None):
         if not isinstance(self.sigma2, str):
-            return float(self.sigma2) * self._n_copies
-        if self.sigma2 == "learn" and training.scale is not None:
-            return training.scale
-        return float(self.sigma2_scale * training.variance)
+            return float(self.sigma2) * model.n_copies
+        if self.sigma2 == "learn" and model.scale is not None:
+            return model.scale
+        return float(self.sigma2_scale * model.variance)
 
-    def _first_rate(self, training, sigma2):
+    def _learns_scale(self):
+        return self.sigma2 == "learn"
+
+    def _first_rate(self, model, sigma2):
         if self.learning_rate != "auto":
             return self.learning_rate
-        per_class = sum(training.counts) / training.n_classes
-        size = self._n_copies * self._size * per_class
-        return training.metric.first_rate(size, sigma2)
+        per_class = sum(model.counts) / model.n_classes
+        size = model.n_copies * self._size(model) * per_class
+        return model.metric.first_rate(size, sigma2)
 
-    def _lbfgs_options(self, training):
-        options = super()._lbfgs_options(training)
-        return {"learn_scale": self.sigma2 == "learn", **options}
+    def _attributes(self, found, progress):
+        sigma2 = found.model.scale / found.model.n_copies
+        return {**super()._attributes(found, progress), "sigma2_": sigma2}
 
-    def _store(self, training, result):
-        super()._store(training, result)
-        self.sigma2_ = result.scale / self._n_copies
-
-    def _is_stochastic(self, metric):
-        is_stochastic = super()._is_stochastic(metric)
-        if self.sigma2 == "learn" and is_stochastic:
+    def _check_parameters(self, model):
+        super()._check_parameters(model)
+        if self.sigma2 == "learn" and self._is_stochastic(model.metric):
             raise ValueError(
                 f"sigma2='learn' requires solver='lbfgs', but solver={self.solver!r} "
-                f"with the {metric.name} metric uses stochastic steps. Set sigma2 to a "
-                "number or 'auto'."
+                f"with the {model.metric.name} metric uses stochastic steps. Set "
+                "sigma2 to a number or 'auto'."
             )
-        return is_stochastic
 
 
-def class_sums(training):
+def known_sums(model):
     """Sums of the weights of the classes; equal until all classes have samples."""
-    sums = to_numpy(training.class_sums)
+    sums = to_numpy(model.class_sums)
     return sums if sums.all() else np.ones_like(sums)
 
 
@@ -464,22 +443,21 @@ class PLRSQ(LikelihoodClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _store(self, training, result):
-        super()._store(training, result)
-        vars(self).pop("metric_shrinkage_", None)
-        if self.metric == "mahalanobis":
-            self.metric_shrinkage_ = training.metric.shrinkage
+    @property
+    def metric_shrinkage_(self):
+        """Shrinkage of the within-class covariance of ``metric="mahalanobis"``."""
+        return self._model.metric.shrinkage
 
-    def _fold_metric(self, metric):
-        if self.n_components is None:
-            return super()._fold_metric(metric)
-        # A new metric: the mean depends on the subspace of the fold.
-        return type(metric)(metric.is_complex)
+    @property
+    def components_(self):
+        """The matrix F' of the reduction F' X F."""
+        if self._model.components is None:
+            raise AttributeError("components_ requires n_components.")
+        return self._model.components
 
     def _find_components(self, X, y, weights):
         if self.n_components is None:
-            vars(self).pop("components_", None)  # of an earlier fit
-            return
+            return None
         if self.n_components > self.n_features_in_:
             raise ValueError(
                 f"n_components={self.n_components} must not exceed the size of the "
@@ -494,24 +472,13 @@ class PLRSQ(LikelihoodClassifier):
             )
         is_complex = self._n_copies == 2
         filters = discriminative_subspace(X, y, weights, self.n_components, is_complex)
-        self.components_ = adjoint(filters)
+        return adjoint(filters)
 
-    def _reduce(self, X):
-        if not hasattr(self, "components_"):
-            return X
-        filters = self.components_
-        filters = embedded(filters) if self._n_copies == 2 else filters
-        return filters @ X @ filters.T
-
-    def _check_same(self, classes, counts):
-        super()._check_same(classes, counts)
-        before = self.components_.shape[0] if hasattr(self, "components_") else None
+    def _check_same(self, model, classes, counts):
+        super()._check_same(model, classes, counts)
+        components = model.components
+        before = None if components is None else components.shape[0]
         check_unchanged("n_components", before, self.n_components)
-
-    @property
-    def _size(self):
-        has_components = hasattr(self, "components_")
-        return self.components_.shape[0] if has_components else self.n_features_in_
 
 
 def discriminative_subspace(X, y, weights, n_components, is_complex):

@@ -221,7 +221,7 @@ def test_each_metric_and_new_ones(spd, monkeypatch, metric, estimator, solver):
     assert model.loss_curve_[-1] < model.loss_curve_[0]
     assert model.score(X, y) > 0.9
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
-    metric = model._training.metric  # with what it may have learnt
+    metric = model._model.metric  # with what it may have learnt
     Z, prototypes = metric.encode(X), metric.encode(model.prototypes_)
     expected = metric.squared_distances(Z, prototypes)
     assert_allclose(model.transform(X) ** 2, expected)
