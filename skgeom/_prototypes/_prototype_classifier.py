@@ -376,7 +376,8 @@ class PrototypeClassifier(
         scores : ndarray of shape (n_samples,)
             Minus the smallest distance in each row of :meth:`transform`.
         """
-        squared, dtype = self._squared_distances(X)
+        Z, dtype = self._encoded(X)
+        squared = self._model.squared_distances(Z)
         xp = namespace(squared)
         return astype(-xp.sqrt(xp.min(squared, axis=1)), dtype)
 

@@ -252,7 +252,7 @@ def test_bad_groups(wine):
     with pytest.raises(ValueError, match="groups contains 1 missing label"):
         KDA().fit(X, y, groups=[None, *map(str, y[1:])])
     for groups in (y, np.zeros(len(y))):
-        with pytest.raises(ValueError, match="each group contains all samples of a cl"):
+        with pytest.raises(ValueError, match=r"each group \(.*\) contains all samples"):
             KDA().fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="more distinct samples"):
         first = np.unique(y, return_index=True)[1].repeat(3)
@@ -371,18 +371,14 @@ def test_agreement_with_lda_on_many_samples():
 
 
 def test_classes_that_are_separated_perfectly():
-    """The temperature is positive: two errors are expected in held-out samples."""
+    """The temperature is positive: one error is expected among the samples."""
     X, y = make_blobs(60, centers=[[-50, 0], [0, 0], [50, 0]], random_state=0)
     kda = KDA(regularization=1e-3).fit(X, y)
     noise = kda.calibration_.label_noise
     assert noise == 1 / 120
-    log_proba = np.log((kda.predict_proba(X) - noise / 3) / (1 - noise))
-    # The next smaller temperature of the grid is smaller by the square root of 2.
-    errors = [
-        (1 - softmax(factor * log_proba, axis=1).max(axis=1)).sum()
-        for factor in (1, np.sqrt(2))
-    ]
-    assert errors[0] > 2 > errors[1]
+    probabilities = (kda.predict_proba(X) - noise / 3) / (1 - noise)
+    errors = (1 - probabilities.max(axis=1)).sum()
+    assert errors == pytest.approx(1, rel=0.01)  # held-out samples differ a little
     assert kda.score(X, y) == 1
 
 
