@@ -76,7 +76,7 @@ GRIDS = {
         "regularization": [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, "auto"]
     },
     "KernelDiscriminantAnalysis": {
-        "gamma": [0.01, 0.1, "auto"],
+        "gamma": [0.01, 0.1, "select"],
         "regularization": [*PENALTIES[1:], "auto"],
     },
     "RSLVQ": {"n_prototypes": [1, 2, 4], "sigma2_scale": [0.5, 1, 2]},

@@ -8,6 +8,7 @@ from sklearn.metrics import make_scorer
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgeom.utils._sklearn import StrOptions, validated_parameters
+from skgeom.utils.warn import warn_user
 
 
 @validated_parameters(
@@ -66,6 +67,12 @@ def make_domain_scorer(
         If ``response_method`` is unknown. The returned scorer also raises a ValueError
         if ``adapt`` is True and the estimator has no method ``adapt``.
 
+    Warns
+    -----
+    UserWarning
+        By the returned scorer, if ``adapt`` is True and the estimator was fitted to
+        several domains, but the scorer received no ``domain``.
+
     See Also
     --------
     TransferDiscriminantAnalysis : Classifier of SPD matrices from several domains.
@@ -122,6 +129,15 @@ class _DomainScorer:
                     "TransferDiscriminantAnalysis. Use adapt=False for "
                     f"{type(estimator).__name__}, or compute the covariances before "
                     "the cross-validation and pass TransferDiscriminantAnalysis alone."
+                )
+            known = getattr(getattr(fitted, "recentering_", None), "means_", {})
+            if domain is None and len(known) > 1:
+                warn_user(
+                    "The scorer received no domain, although the estimator was fitted "
+                    "to several domains: adapt re-centers all test samples together. "
+                    "Use sklearn.set_config(enable_metadata_routing=True) before the "
+                    "cross-validation.",
+                    UserWarning,
                 )
             estimator.adapt(X, **metadata)
         # The scorer of scikit-learn calls this method of the copy with X only.

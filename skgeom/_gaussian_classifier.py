@@ -6,7 +6,6 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils.multiclass import unique_labels
 
 from skgeom._held_out import (
     HeldOut,
@@ -35,12 +34,17 @@ from skgeom._statistics import (
 )
 from skgeom.utils._dask import is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
-from skgeom.utils._sklearn import HasMethods, Interval, StrOptions
+from skgeom.utils._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from skgeom.utils.array_api import (
     in_double,
     namespace,
 )
-from skgeom.utils.errors import naming
+from skgeom.utils.docs import (
+    BATCH_WEIGHT,
+    CLASSES,
+    SAMPLE_WEIGHT,
+    substitute_docs,
+)
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import (
     fit_method,
@@ -50,17 +54,16 @@ from skgeom.utils.methods import (
 )
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
-    check_array,
     check_priors,
     check_two_classes,
-    union_of_classes,
+    classes_of_stream,
     validate_data,
     validated_samples,
 )
 from skgeom.utils.warn import warn_if_outlier
 
 
-class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
+class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEstimator):
     r"""Quadratic or linear discriminant analysis with selected regularization.
 
     The model describes each class as a Gaussian [1]_. With ``covariance="full"``, class
@@ -236,6 +239,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Fit the Gaussians to labeled samples.
 
@@ -245,9 +249,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             The samples.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; a weight of 2 counts a sample twice. The weights
-            of each class must add up to more than 1 if its samples differ.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -278,6 +280,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         """
         samples = validated_samples(self, X, y, sample_weight, groups, dask=True)
         X, y, weights, groups, rows = samples
+        current_progress().start(*((None, None) if is_dask(X) else (X, y)))
         estimator = self.covariance_estimator
         held_out = None
         selects = self.regularization == "auto" and estimator is None
@@ -344,6 +347,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         return self
 
     @update_method
+    @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the Gaussians with more samples.
 
@@ -361,27 +365,23 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             New samples.
         y : array-like of shape (n_samples,)
             Class labels of the samples.
-        classes : array-like of shape (n_classes,), default=None
-            Class labels that later calls may contain. The probability of a class is
-            zero until its first sample is passed. Classes that are missing here are
-            added when their first samples are passed.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`. The weights of a class in all
-            calls together must add up to more than 1.
+        {classes}
+        {sample_weight}
 
         Returns
         -------
         self
             This object. If a covariance is singular, the call does not raise an error,
             but the prediction methods raise the error of :meth:`fit` until later
-            samples make the covariance regular. If there is a single class, it is
-            predicted for all samples.
+            samples make the covariance regular. The probability of a class without
+            samples is zero.
 
         Raises
         ------
         ValueError
-            If the data are malformed, or if ``covariance_estimator`` is given, because
-            only sample covariances can be updated.
+            If the data are malformed, if y contains a label that is not in
+            ``classes``, or if ``covariance_estimator`` is given, because only sample
+            covariances can be updated.
         """
         if self.covariance_estimator is not None:
             raise ValueError(
@@ -390,34 +390,35 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             )
         first = not hasattr(self, "statistics_")
         X, y, weights, *_ = validated_samples(
-            self, X, y, sample_weight, reset=first, dask=True
+            self, X, y, sample_weight, reset=first, batch=True, dask=True
         )
         if first:
             statistics = ClassStatistics.from_data(X, y, sample_weight=weights)
-            known = statistics.classes
+            known = ()
             self._forget_selection()
         else:
             statistics = copy(self.statistics_).update(X, y, weights)
-            known = union_of_classes(statistics.classes, self.classes_)
-        if classes is not None:
-            classes = check_array(
-                classes, ensure_2d=False, dtype=None, input_name="classes"
-            )
-            with naming("classes"):
-                unique_labels(classes, known)  # raises if strings and numbers are mixed
-                known = union_of_classes(classes, known)
-        self._store(statistics, known)
+            known = self.classes_, self._announced
+        known = classes_of_stream(classes, statistics.classes, *known)
+        self._store(statistics, *known)
         # Later samples can make covariances regular.
         with suppress(SingularCovarianceError, UndefinedCovarianceError):
             self._set_gaussians()
         return self
+
+    def __sklearn_is_fitted__(self):
+        # The first batches of a stream may contain a single class.
+        has_statistics = super().__sklearn_is_fitted__()
+        return has_statistics and len(self.statistics_.classes) > 1
 
     def _forget_selection(self):
         """Set the attributes that held-out samples determine to their defaults."""
         self.selection_, self.temperature_, self.label_noise_ = None, 1.0, 0.0
         self._distinct_shares = {}
 
-    def _store(self, statistics, classes):
+    def _store(self, statistics, classes, announced=False):
+        # Whether partial_fit received all classes, so that no class can be added.
+        self._announced = announced
         # Statistics of validated samples have no feature names.
         statistics.feature_names_in_ = getattr(self, "feature_names_in_", None)
         self.statistics_, self.classes_ = statistics, classes
@@ -461,6 +462,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             targets = [self._selected().get("target", TARGETS[0])]
         coordinates = coordinates_of(statistics, n_distinct, targets)
         if held_out is not None:
+            current_progress().stage("selection")
             poolings = POOLINGS[:1] if is_shared else POOLINGS
             self.selection_ = select_covariances(
                 held_out, coordinates, self.priors_, poolings

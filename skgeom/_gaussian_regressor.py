@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy.linalg import eigh
 from scipy.special import logsumexp
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin
 
 from skgeom._held_out import (
     MOST_SAMPLES,
@@ -23,10 +23,12 @@ from skgeom._regularized_gaussians import (
 )
 from skgeom._selection import fit_temperature, selection_of, standard_error
 from skgeom._statistics import statistics_of_samples
-from skgeom.utils._sklearn import Interval, StrOptions, positive
+from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
+from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     raise_too_large,
     validate_data,
@@ -44,7 +46,7 @@ _PRIOR_SAMPLES = (100.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_LEVELS = (20, 8, 4, 2)
 
 
-class GaussianRegressor(RegressorMixin, BaseEstimator):
+class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     r"""Regression by Bayes' rule with Gaussian features.
 
     The features x of samples with the target y are Gaussian with the mean
@@ -76,12 +78,15 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         as a number of samples per feature. Larger values regularize more. ``"auto"``
         selects the value with the largest mean log posterior of held-out targets in
         five folds, from seven values between 0.03 and 100.
+    verbose : int, default=0
+        If 1, ``fit`` prints at most one line per second during the selection, and the
+        selected values. Larger values print one line for each fold.
 
     Attributes
     ----------
     levels_ : ndarray of shape (n_levels_found,)
         Levels of the target, in ascending order.
-    means_ : ndarray of shape (n_levels_found, n_features)
+    level_means_ : ndarray of shape (n_levels_found, n_features)
         Means of the features at the levels.
     covariances_ : ndarray of shape (n_levels_found, n_features, n_features)
         Covariances of the features at the levels; zero for features that are constant
@@ -98,7 +103,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         the targets: the temperature of at least 1 that minimizes the log-loss of
         held-out targets, or 1 if ``prior_samples`` is a number or if no target can be
         held out. It does not change :meth:`predict` and :meth:`predict_density`.
-    shrinkage_ : ndarray of shape (n_levels_found,)
+    level_shrinkage_ : ndarray of shape (n_levels_found,)
         Weight of the pooled covariance in the covariance of each level, from 0 to 1.
     grid_ : ndarray of shape (n_grid,)
         Targets at which the posterior is evaluated, in ascending order: the distinct
@@ -147,14 +152,19 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             positive,
             StrOptions({"auto"}),
         ],
+        "verbose": ["verbose"],
     }
 
-    def __init__(self, n_levels="auto", *, n_points=400, prior_samples="auto"):
+    def __init__(
+        self, n_levels="auto", *, n_points=400, prior_samples="auto", verbose=0
+    ):
         self.n_levels = n_levels
         self.n_points = n_points
         self.prior_samples = prior_samples
+        self.verbose = verbose
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Estimate the Gaussians at the levels of the target.
 
@@ -164,8 +174,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             Features.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. A common factor of all weights has no effect.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together. With None, each set
@@ -197,6 +206,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             self, X, y, sample_weight, groups, numeric=True, dtype=np.float64
         )
         X, y, weights, groups, _ = samples
+        current_progress().start(X, y)
         weights = np.ones(len(y)) if weights is None else weights / weights.mean()
         _check_range(X, weights)
         self._varies = varies = _varying(X, weights)
@@ -228,14 +238,14 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         )
         pooled = (1 - ridge) * within
         pooled[np.diag_indices_from(pooled)] = variances
-        self.shrinkage_ = pooling_intensities(
+        self.level_shrinkage_ = pooling_intensities(
             self.prior_samples_, n_distinct, X.shape[1]
         )
-        rates = self.shrinkage_[:, None, None]
+        rates = self.level_shrinkage_[:, None, None]
         covariances = (1 - rates) * covariances + rates * pooled
         self.levels_ = np.bincount(labels, weights * y) / sums
-        self.means_ = np.tile(means, (len(sums), 1))
-        self.means_[:, varies] = statistics.means
+        self.level_means_ = np.tile(means, (len(sums), 1))
+        self.level_means_[:, varies] = statistics.means
         self.covariances_ = np.zeros((len(sums), n_features, n_features))
         self.covariances_[np.ix_(range(len(sums)), varies, varies)] = covariances
         gaussians = list(zip(self.levels_, statistics.means, covariances, strict=True))
@@ -246,6 +256,10 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         quantiles = np.interp(np.linspace(0, 1, self.n_points), ranks, values)
         self.grid_, counts = np.unique(quantiles, return_counts=True)
         self.prior_ = counts / self.n_points
+        current_progress().print(
+            f"n_levels={len(self.levels_)}, prior_samples={self.prior_samples_:.6g}, "
+            f"interval_temperature={self.interval_temperature_:.6g}"
+        )
         return self
 
     def _select(self, X, y, weights, groups):
@@ -258,14 +272,16 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             folds = _folds_of_groups(X, y, weights, groups)
         # Different values of ``n_levels`` may lead to the same levels.
         numbers = {labels[number].max(): number for number in numbers[::-1]}.values()
-        models = [
-            clone(self).set_params(n_levels=number, prior_samples=prior_samples)
+        points = self.n_points
+        models = [  # not clones, which would print, and share the callbacks
+            GaussianRegressor(number, n_points=points, prior_samples=prior_samples)
             for number in sorted(numbers, reverse=True)
             for prior_samples in _PRIOR_SAMPLES
         ]
         scores, predicted = np.zeros((2, len(models), len(y)))
         means = np.zeros(len(y))
-        for fold in np.unique(folds[folds >= 0]):
+        progress, numbers = current_progress(), np.unique(folds[folds >= 0])
+        for fold in numbers:
             out = folds == fold
             means[out] = np.average(y[~out], weights=weights[~out])
             for k, model in enumerate(models):
@@ -275,6 +291,9 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
                 own = posterior[np.arange(len(nearest)), nearest]
                 scores[k, out] = np.log(np.maximum(own, np.finfo(float).tiny))
                 predicted[k, out] = posterior @ model.grid_
+            message, n_steps = f"{len(models)} candidates", len(numbers)
+            progress.step("selection", message, n_steps=n_steps, name="fold")
+        progress.end_stage()
         # The best score is used without a tolerance of one standard error, which would
         # reduce the explained variance by a tenth with 100 to 300 samples. The scores
         # are rounded, so that the selection does not depend on rounding errors.

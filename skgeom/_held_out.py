@@ -276,8 +276,8 @@ def folds_of_distinct(y, groups, n_folds=_N_FOLDS, seed=0):
     """The folds of distinct samples, sorted by label, given labels and groups.
 
     The samples of a group, such as equal samples of different classes, are held out
-    together, or not at all. Otherwise, equal samples would be assigned to the other
-    classes, in which they remain.
+    together, or not at all. If only one of two equal samples with different labels were
+    held out, the model would have its twin in the wrong class and would misclassify it.
     """
     _, starts, counts = np.unique(y, return_index=True, return_counts=True)
     runs = np.tile(np.arange(n_folds), (-(-len(y) // n_folds), 1))

@@ -454,8 +454,8 @@ def _whitener(covariance, name):
         rank = np.linalg.matrix_rank(covariance, hermitian=True)
         raise SingularCovarianceError(
             f"The covariance of {name} is singular: its rank is {rank}, but the "
-            f"samples span {n_features} dimensions. Use a positive regularization, a "
-            'shrinking covariance_estimator such as "oas", fewer features, or more '
-            "samples."
+            f'samples span {n_features} dimensions. Use regularization="auto" or a '
+            'positive number, a shrinking covariance_estimator such as "oas", fewer '
+            "features, or more samples."
         )
     return found, float(np.log(scales).sum())

@@ -18,9 +18,10 @@ from skgeom.utils.warn import warn_user
 # the selected values are nearly the same (benchmarks/bench_gaussian.py).
 _RATIO = 2.0
 # Least number of expected errors among the held-out samples: new samples can be
-# misclassified even if no held-out sample is. With 0.5, the log-loss of 30 samples of
-# wine and of moons is nearly twice as large (benchmarks/bench_constants.py).
-_LEAST_ERRORS = 2.0
+# misclassified even if no held-out sample is. With 2, the log-loss of separable classes
+# is nearly twice as large; with 0.5, that of 30 samples of wine and of moons is larger
+# (benchmarks/bench_constants.py).
+_LEAST_ERRORS = 1.0
 # Fraction of held-out errors that is negligible.
 PRECISION = 0.01
 # The lowest temperature of densities of unknown scale: the temperatures of prototypes
@@ -47,8 +48,11 @@ class Selection:
         Standard errors of the differences from the best score, by paired differences of
         the held-out samples. The error of the best candidate is zero.
     index : int
-        Index of the selected candidate: the first one whose score is at most one
-        standard error below the best score.
+        Index of the selected candidate: the first one whose score is below the best
+        score by at most one standard error, or by at most 1 / N for N held-out samples
+        of equal weights. GaussianClassifier selects the target first, then among its
+        candidates. The exceptions of KernelDiscriminantAnalysis and GaussianRegressor
+        are described in the user guide.
     temperature : float
         The temperature that calibrates the posteriors of the selected candidate.
 
@@ -75,15 +79,34 @@ class Selection:
     @property
     def selected(self):
         """The selected value of each parameter, as a dict."""
-        return {name: values[self.index] for name, values in self.candidates.items()}
+        return self._candidate(self.index)
+
+    def _candidate(self, k):
+        return {name: values[k].item() for name, values in self.candidates.items()}
+
+    def __repr__(self):
+        values = ", ".join(f"{name}={v!r}" for name, v in self.selected.items())
+        score = "no score"
+        if np.isfinite(self.scores[self.index]):
+            score = f"score {self.scores[self.index]:.4g}"
+            score += f" (best {np.nanmax(self.scores):.4g})"
+        return (
+            f"<Selection: {values}, {score}, temperature {self.temperature:.3g}, "
+            f"{len(self.scores)} candidates>"
+        )
 
     def _repr_html_(self):
         """The ten best candidates and the selected one, in the order of preference."""
         best = np.argsort(-self.scores, kind="stable")[:10]  # NaN is last
         shown = sorted({*best[np.isfinite(self.scores[best])].tolist(), self.index})
-        columns = [*self.candidates.values(), self.scores, self.standard_errors]
-        rows = [[column[k] for column in columns] for k in shown]
-        title = f"Selection from {len(self.scores)} candidates"
+        rows = [
+            [*self._candidate(k).values(), self.scores[k], self.standard_errors[k]]
+            for k in shown
+        ]
+        title = (
+            f"The best of {len(self.scores)} candidates, and the selected one in bold "
+            f"(temperature {self.temperature:.3g})"
+        )
         header = [*self.candidates, "score", "standard error"]
         return html_table(title, header, rows, shown.index(self.index))
 
@@ -107,9 +130,9 @@ def choose(candidates, scores, weights, groups=None, alternatives=None):
     groups : ndarray of int of shape (n_samples,), default=None
         Only samples of different groups are independent. None for independent samples.
     alternatives : ndarray of shape (n_candidates,), default=None
-        If given, a candidate is selected for each value in this array, in the order of
-        the first occurrences, and replaces the candidate of the previous values only if
-        its score is better by more than two standard errors.
+        If given, one of the values in this array is selected first, in the order of
+        the first occurrences: a value replaces the previous ones only if its best score
+        is better by more than two standard errors.
 
     Returns
     -------
@@ -125,15 +148,17 @@ def choose(candidates, scores, weights, groups=None, alternatives=None):
 
     if alternatives is None:
         alternatives = np.zeros(len(means))
-    index = None
+    leader, tried = None, []
     for value in dict.fromkeys(alternatives.tolist()):
         own = np.flatnonzero(has_score & (alternatives == value))
-        if len(own):
-            best = own[np.argmax(means[own])]
-            k = next(k for k in own if means[best] - means[k] <= error(best, k))
-            if index is None or means[k] - means[index] > 2 * error(k, index):
-                index = k
-    return selection_of(candidates, scores, weights, groups, index or 0)
+        if not len(own):
+            continue
+        best = own[np.argmax(means[own])]
+        if leader is None or means[best] - means[leader] > 2 * error(best, leader):
+            leader, tried = best, own
+    close = (k for k in tried if means[leader] - means[k] <= error(leader, k))
+    index = next(close, 0)
+    return selection_of(candidates, scores, weights, groups, index)
 
 
 def selection_of(candidates, scores, weights, groups, index):
@@ -207,12 +232,12 @@ def calibrated_temperature(
     r"""The temperature that calibrates the posteriors of held-out samples.
 
     The posteriors are those of :func:`tempered_scores`. The temperature is a power of
-    the square root of 2, and minimizes the log-loss. It is raised until the expected
-    error rate is at least :func:`least_error_rate`, because a few samples without
-    errors do not prove that posteriors near 1 are correct. A temperature below the
-    lowest one of :func:`tempered_scores` sharpens the posteriors. It is used only if
-    the gain exceeds two standard errors, and the largest loss of two samples: filters
-    that overfit also separate held-out samples, from which they were learned.
+    the square root of 2, and minimizes the log-loss. It is raised if the expected error
+    rate is below :func:`least_error_rate`, until they are equal, because a few samples
+    without errors do not prove that posteriors near 1 are correct. A temperature below
+    the lowest one of :func:`tempered_scores` sharpens the posteriors. It is used only
+    if the gain exceeds two standard errors, and the largest loss of two samples:
+    filters that overfit also separate held-out samples, from which they were learned.
 
     Parameters
     ----------
@@ -242,9 +267,16 @@ def calibrated_temperature(
         error = standard_error(gains[best], weights, groups)
         enough = 2 * max(np.log(n_classes / label_noise(n)) / n_effective, error)
         best = free + best if weights @ gains[best] > enough else free
-    # Errors descend with the temperatures.
-    is_uncertain = np.array(errors) >= least_error_rate(n, n_classes)
-    return float(temperatures[min(best, max(is_uncertain.sum() - 1, 0))])
+    temperature, least = float(temperatures[best]), least_error_rate(n, n_classes)
+    if errors[best] >= least or errors[0] <= least:
+        return temperature
+
+    def missing_errors(log_temperature):
+        p = softmax(scores / np.exp(log_temperature) + offsets, axis=1)
+        return least - weights @ (1 - p.max(axis=1))
+
+    ends = np.log(temperature), np.log(temperatures[0])
+    return float(np.exp(brentq(missing_errors, *ends, xtol=1e-3)))
 
 
 def _scale_of(are_densities, priors):
@@ -286,13 +318,14 @@ def standard_error(values, weights, groups=None):
     return float(np.linalg.norm(parts))
 
 
-def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
+def warn_if_at_chance(scores, codes, weights, groups, remedy="", of_matrices=False):
     """Warn if predictions of held-out samples are not significantly better than chance.
 
     The accuracy with equal weights of the classes has to exceed one over the number of
     classes by more than two standard errors. ``scores`` contains the scores of the
     classes, of shape (n_samples, n_classes). Only samples of different groups are
-    independent. ``remedy`` names further remedies. Returns whether there was a warning.
+    independent. ``remedy`` names further remedies; the first ones depend on whether the
+    samples are SPD matrices. Returns whether there was a warning.
     """
     shares, chance = class_shares(codes, weights), 1 / scores.shape[1]
     correct = scores.argmax(axis=1) == codes
@@ -300,12 +333,18 @@ def warn_if_at_chance(scores, codes, weights, groups, remedy=""):
     error = standard_error(correct, shares, groups)
     is_at_chance = accuracy - 2 * error <= chance
     if is_at_chance:
+        first = (
+            "Scale, transform (for example with QuantileTransformer) or select features"
+        )
+        if of_matrices:
+            first = (
+                "Check the labels and domains, re-center the matrices of each domain"
+            )
         warn_user(
             "The predictions of held-out samples are not significantly better than "
             f"chance: their balanced accuracy is {accuracy:.3f} (standard error "
-            f"{error:.3f}), compared with {chance:.3f} for random guesses. Scale, "
-            "transform (for example with QuantileTransformer) or select features, use "
-            f"more samples{remedy}, or use a different classifier.",
+            f"{error:.3f}), compared with {chance:.3f} for random guesses. {first}, "
+            f"use more samples{remedy}, or use a different classifier.",
             UserWarning,
         )
     return is_at_chance

@@ -200,9 +200,11 @@ class ClassStatistics:
             copy of the object is fitted to each class. Only sample covariances can be
             merged later.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
-            excludes it. If the samples of a class differ, their weights must add up to
-            more than 1; otherwise the attribute ``covariances`` raises a ValueError.
+            Weights of the samples: an integer weight counts as that many copies. Unlike
+            in the ``fit`` methods of estimators, small weights are not scaled, because
+            statistics of parts of the samples can be added. If the samples of a class
+            differ, their weights must add up to more than 1; otherwise the attribute
+            ``covariances`` raises a ValueError.
         n_axes : int, default=None
             If given, the statistics of the coordinates in this number of leading
             principal axes are computed, as in :meth:`from_blocks`.
@@ -688,9 +690,8 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Labels of the samples.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. If the samples of a class differ, their weights,
-            including earlier samples, must add up to more than 1; otherwise the
-            attribute ``covariances`` raises a ValueError.
+            Weights of the samples, as in :meth:`from_data`. The sums of the weights
+            include earlier samples.
 
         Returns
         -------
@@ -798,9 +799,9 @@ def defined_moments(statistics):
             raise UndefinedCovarianceError(
                 f"The weights of class {statistics.classes[k]} add up to "
                 f"{statistics.counts[k]:.3g}, but weights count samples: they must add "
-                "up to more than 1 if the samples of the class differ. Multiply "
-                "sample_weight by n_samples / sample_weight.sum(). After decay, "
-                "exclude classes without recent samples from the statistics s: "
+                "up to more than 1 if the samples of the class differ. Multiply all "
+                "weights by a larger number. After decay, exclude classes without "
+                "recent samples from the statistics s: "
                 "s.of_classes(s.classes[s.counts > 1])."
             )
     return moments

@@ -62,9 +62,12 @@ ESTIMATORS = {
         skgeom.SecondMomentSQFA(2, **GIVEN), holds=GIVEN_HOLDS | {WEIGHTS}
     ),
     "AMAGauss": Case(
-        skgeom.AMAGauss(2, random_state=0), holds=(LINEAR | {SHIFT}) - {ROTATION}
+        skgeom.AMAGauss(2, random_state=0),
+        holds=(LINEAR | {SHIFT, WEIGHTS}) - {ROTATION},
     ),
-    "AMAGauss, given": Case(skgeom.AMAGauss(2, **GIVEN), holds=GIVEN_HOLDS | {SHIFT}),
+    "AMAGauss, given": Case(
+        skgeom.AMAGauss(2, **GIVEN), holds=GIVEN_HOLDS | {SHIFT, WEIGHTS}
+    ),
     "CovarianceHessianProjection": Case(
         skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
         holds=LINEAR | {SHIFT},

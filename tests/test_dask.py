@@ -484,10 +484,46 @@ def test_shrinkage_is_selected_by_the_same_samples(n_samples, weighted, rng):
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SQFA(2, random_state=0),
+        GaussianClassifier(),
+        KernelDiscriminantAnalysis(solver="nystroem", random_state=0),
+        RSLVQ(solver="sgd", max_iter=4, shuffle=False),
+        AMAGauss(2, max_iter=3, tol=1e-2, random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.parametrize("as_frame", [False, True])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_small_weights_are_scaled_by_all_blocks(estimator, as_frame, wine):
+    """Not block by block: the weights of the first blocks are larger."""
+    X, y = pd.DataFrame(StandardScaler().fit_transform(wine[0])), wine[1]
+    order = np.random.default_rng(0).permutation(len(y))
+    weights = np.linspace(2, 0.1, len(y))
+    weights[::7] = 0
+    weights *= np.count_nonzero(weights) / weights.sum()
+    frame = X.set_axis([f"f{k}" for k in X], axis=1).assign(
+        y=y.to_numpy(), weight=weights, small=1e-6 * weights
+    )
+    frame = dd.from_pandas(frame.iloc[order].reset_index(drop=True), npartitions=4)
+    columns = frame[[f"f{k}" for k in X]], frame["y"], frame["weight"], frame["small"]
+    if not as_frame:
+        columns = [column.to_dask_array(lengths=True) for column in columns]
+    X, y, weights, small = columns
+    expected = clone(estimator).fit(X, y, sample_weight=weights)
+    model = clone(estimator).fit(X, y, sample_weight=small)
+    name = "predict_proba" if hasattr(model, "predict_proba") else "transform"
+    found, expected = (getattr(m, name)(X).compute() for m in (model, expected))
+    assert_allclose(found, expected, atol=1e-5)
+
+
 BY_GROUPS = {"class_weight": "balanced", "group_size": 1}
 
 
 @pytest.mark.parametrize("options", [{}, BY_GROUPS])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_filters_for_samples_in_blocks(options, wine):
     X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
     order = np.random.default_rng(0).permutation(len(y))
@@ -496,6 +532,13 @@ def test_filters_for_samples_in_blocks(options, wine):
     model = AMAGauss(2, random_state=0, max_iter=120, **options).fit(blocks, y)
     features = model.transform(blocks)
     assert features.shape == (178, 2)
+    short = AMAGauss(2, random_state=0, max_iter=4, **options)
+    weights = np.arange(178) % 3
+    sums = tuple(np.add.reduceat(weights, np.arange(0, 178, 20)).tolist())
+    copies = da.from_array(X.repeat(weights, axis=0), chunks=(sums, 5))
+    twice = clone(short).fit(blocks, y, sample_weight=weights)
+    again = clone(short).fit(copies, y.repeat(weights))
+    assert_allclose(twice.components_, again.components_, atol=1e-6)
     expected = AMAGauss(
         2, regularization=model.regularization_, random_state=0, **options
     ).fit(X, y)

@@ -115,14 +115,15 @@ def test_only_the_weights_of_all_calls_must_add_up_to_a_sample(cls, drawn):
     if cls is GaussianClassifier:
         assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
     with pytest.raises(ValueError, match=r"class 0 add up to 0.15, but weights"):
-        cls().fit(X[last], y[last], sample_weight=weights[last])
+        model = cls().partial_fit(X[last], y[last], sample_weight=weights[last])
+        _ = model.statistics_.covariances
 
 
 def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):
     X, y = drawn
     model = GaussianClassifier(regularization=0)
     model.partial_fit(X[:1], y[:1], classes=[0, 1, 2])
-    with pytest.raises(ValueError, match=r"^All features are constant"):
+    with pytest.raises(ValueError, match="has samples of one class only"):
         model.predict(X)
     model.partial_fit(X[1:33], y[1:33])
     with pytest.raises(ValueError, match="class 1 is singular: its rank is 2"):
@@ -138,7 +139,7 @@ def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):
 def test_announced_classes_must_be_labels_of_the_kind_of_y(drawn):
     X, y = drawn
     for classes in (["a", "b"], [0, np.nan], [[0, 1], [2, 3]]):
-        with pytest.raises(ValueError, match=r"Mix of label|contains NaN|Mix type"):
+        with pytest.raises(ValueError, match=r"Mix of label|missing label|Mix type"):
             GaussianClassifier().partial_fit(X, y, classes=classes)
     model = GaussianClassifier().partial_fit(X, y, classes=[2, 1, 0, 7, 7])
     assert_array_equal(model.classes_, [0, 1, 2, 7])

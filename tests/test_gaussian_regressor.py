@@ -37,8 +37,8 @@ def test_posterior_is_that_of_bayes_rule(fitted):
 
 def interpolated(model):
     """Gaussians on the grid, interpolated number by number."""
-    n_levels, n_features = model.means_.shape
-    numbers = np.hstack([model.means_, model.covariances_.reshape(n_levels, -1)])
+    n_levels, n_features = model.level_means_.shape
+    numbers = np.hstack([model.level_means_, model.covariances_.reshape(n_levels, -1)])
     on_grid = [np.interp(model.grid_, model.levels_, v) for v in numbers.T]
     for values in np.transpose(on_grid):
         yield values[:n_features], values[n_features:].reshape(n_features, -1)
@@ -52,7 +52,7 @@ def test_levels_of_a_discrete_target_have_their_moments(weights):
     model = GaussianRegressor(prior_samples=1e-9).fit(X, y, sample_weight=weights)
     assert_allclose(model.levels_, levels)
     for k, level in enumerate(levels):
-        assert_allclose(model.means_[k], X[y == level].mean(axis=0))
+        assert_allclose(model.level_means_[k], X[y == level].mean(axis=0))
         expected = np.cov(X[y == level].T, bias=True)
         assert_allclose(model.covariances_[k], expected, rtol=1e-6)
 
@@ -100,8 +100,8 @@ def test_a_feature_that_is_constant_up_to_rounding_changes_nothing():
     expected = GaussianRegressor().fit(X, y)
     model = GaussianRegressor().fit(np.insert(X, 2, 0.1, axis=1), y)
     assert model.prior_samples_ == expected.prior_samples_
-    assert_allclose(model.shrinkage_, expected.shrinkage_)
-    assert_allclose(model.means_[:, 2], 0.1)
+    assert_allclose(model.level_shrinkage_, expected.level_shrinkage_)
+    assert_allclose(model.level_means_[:, 2], 0.1)
     assert not model.covariances_[:, 2].any()
     for value in (0.1, 0.1 + 1e-9, 7.0):
         changed = np.insert(new, 2, value, axis=1)
@@ -209,3 +209,20 @@ def test_groups_are_held_out_together():
     assert 0.85 < np.mean(covered) < 0.95  # without groups: 0.75
     scaled = GaussianRegressor().fit(X[known], 1e-9 * y[known], groups=groups[known])
     assert_allclose(1e9 * scaled.predict(X), model.predict(X), rtol=1e-6, atol=1e-6)
+
+
+def test_verbose_prints_the_selected_values(capsys):
+    X, y = scales(200)
+    silent = GaussianRegressor(n_points=50).fit(X, y)
+    assert capsys.readouterr().out == ""
+    model = GaussianRegressor(n_points=50, verbose=1).fit(X, y)
+    *_, tried, line = capsys.readouterr().out.splitlines()
+    assert tried.endswith("selection: 28 candidates after 5 folds")
+    assert line == (
+        f"[GaussianRegressor] n_levels={len(model.levels_)}, "
+        f"prior_samples={model.prior_samples_:.6g}, "
+        f"interval_temperature={model.interval_temperature_:.6g}"
+    )
+    assert_allclose(model.predict(X), silent.predict(X))
+    model.set_params(verbose=2).fit(X, y)
+    assert len(capsys.readouterr().out.splitlines()) == 7

@@ -26,6 +26,14 @@ FILTERS = [
     (skgeom.RSLVQ(tol=1e-4), "training"),
     (skgeom.RSLVQ(solver="sgd", max_iter=5, random_state=0), "training"),
     (skgeom.GMLVQ(n_components=2, tol=1e-4), "training"),
+    (skgeom.GaussianClassifier(), "selection"),
+    (skgeom.GaussianRegressor(n_points=50), "selection"),
+    (skgeom.KernelDiscriminantAnalysis(), "selection kernel discriminants"),
+    (skgeom.LandmarkKernelPCA(2), "landmarks kernel principal"),
+    (
+        skgeom.RejectionClassifier(LogisticRegression(), rejection_rate=0.1, cv=3),
+        "training threshold",
+    ),
 ]
 PROTOTYPES = [
     (skgeom.PLRSQ(tol=0.1), "training"),
@@ -75,8 +83,10 @@ def attributes(estimator):
 
 
 def outputs(estimator, X):
-    method = "decision_function" if hasattr(estimator, "predict") else "transform"
-    return getattr(estimator, method)(X)
+    for method in ("decision_function", "predict", "transform"):
+        if hasattr(estimator, method):
+            return getattr(estimator, method)(X)
+    raise AttributeError(estimator)
 
 
 @pytest.fixture

@@ -47,10 +47,14 @@ def test_dependent_samples_have_larger_standard_errors(rng):
 
 
 def test_alternatives_must_be_better(rng):
+    """The best scores are compared, by more than two standard errors (.014)."""
     for loss, expected in ((0.004, 1), (-0.004, 1), (-0.03, 3)):
         scores, weights = drawn_scores(rng, [0.05, 0, loss + 0.05, loss])
         found = choose({}, scores, weights, alternatives=np.array([0, 0, 1, 1]))
         assert found.index == expected
+    # The more regularized candidates of both values do not matter.
+    scores, weights = drawn_scores(rng, [0.006, 0, 0, -0.001])
+    assert choose({}, scores, weights, alternatives=np.array([0, 0, 1, 1])).index == 0
 
 
 @pytest.mark.parametrize("factor", [0.2, 1, 5, 60])
@@ -84,3 +88,10 @@ def test_one_wrong_label_has_little_influence(rng):
     assert calibrated_temperature(joint, priors, y, weights, None, n) < 4
     (scores,) = tempered_scores(joint[None], priors, y, weights, n)
     assert_allclose(scores[0], np.log(label_noise(n) * 0.5))
+
+
+def test_repr_names_the_selected_candidate(rng):
+    scores, weights = drawn_scores(rng, [0.02, 0.005, 0, 0.001])
+    found = choose({"x": [4, 3, 2, 1], "y": ["a"] * 4}, scores, weights)
+    assert repr(found).startswith("<Selection: x=3, y='a', score ")
+    assert f"(best {found.scores.max():.4g}), temperature 1, 4 cand" in repr(found)

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from skgeom._filters._auto import (
     SHRINKAGES,
@@ -54,7 +53,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.linalg import signs
-from skgeom.utils.methods import predict_method
+from skgeom.utils.methods import check_fitted, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
@@ -78,8 +77,8 @@ class TrainingData:
         Statistics of all samples, in the coordinates of ``basis``.
     basis : Basis
         The coordinates in which the filters are optimized.
-    X, y : array of shape (N, n), ndarray of shape (N,), or None
-        The samples and their labels, if they are in memory.
+    X, y, weights : array of shape (N, n), ndarray of shape (N,), or None
+        The samples, their labels, and their weights or None, if they are in memory.
     samples : array of shape (N, k) or None
         Coordinates of the samples, relative to ``origin``.
     origin : ndarray of shape (k,) or None
@@ -92,6 +91,7 @@ class TrainingData:
     basis: Basis = field(default_factory=Basis)
     X: object = None
     y: np.ndarray | None = None
+    weights: np.ndarray | None = None
     samples: object = None
     origin: np.ndarray | None = None
     for_selection: SelectionSamples | None = None
@@ -205,7 +205,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             If the distance requires nonsingular covariances, and the covariance of the
             filter outputs of a class is singular.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         sigma2 = self.regularization_ if regularized else 0.0
         is_smaller = sigma2 < self.regularization_
         remedy = "Use regularized=True" if is_smaller else _FIT_ORTHONORMAL
@@ -233,7 +233,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         ValueError
             If the filters are linearly dependent.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         filters = self._filters()
         left, sizes, right = np.linalg.svd(filters, full_matrices=False)
         if sizes[-1] <= DEPENDENT * sizes[0]:
@@ -265,7 +265,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         ValueError
             As for :meth:`class_distances`.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         objective, axes = self._objective_of_features(), np.eye(self._n_features_out)
         subsets = [np.delete(axes, k, axis=1) for k in range(len(axes))]
         subsets = subsets if len(axes) > 1 else []
@@ -325,10 +325,11 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         selected = None
         if is_auto:
             rows, weights = sample_rows(X, y, sample_weight, groups)
-            given, points = (on_cpu(take(x, rows)) for x in (X, samples))
-            selected = SelectionSamples(given, y[rows], weights, groups, points)
+            some, points = (on_cpu(take(x, rows)) for x in (X, samples))
+            selected = SelectionSamples(some, y[rows], weights, groups, points)
         current_progress().start(X, y)
-        return TrainingData(statistics, basis, X, y, samples, origin, selected)
+        given = X, y, sample_weight
+        return TrainingData(statistics, basis, *given, samples, origin, selected)
 
     def _set_sizes(self, classes, argument="y"):
         """Check the numbers of classes and features, and set the number of filters."""

@@ -22,7 +22,7 @@ from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation
 from skgeom.utils._dask import row_blocks
 from skgeom.utils._sklearn import StrOptions
-from skgeom.utils.docs import documented_parameters, substitute_docs
+from skgeom.utils.docs import SAMPLE_WEIGHT, documented_parameters, substitute_docs
 from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import check_priors, class_factors
 
@@ -199,7 +199,8 @@ class AMAGauss(BaseFilters):
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X, y, groups=None):
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the filters from samples.
 
         Parameters
@@ -216,6 +217,7 @@ class AMAGauss(BaseFilters):
             otherwise.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -230,10 +232,10 @@ class AMAGauss(BaseFilters):
         Raises
         ------
         ValueError
-            If X, y or ``groups`` is malformed, if there is only one class, if
-            parameters are selected and each group contains all samples of a class, if
-            ``n_components`` exceeds the number of features, if ``init`` or ``priors``
-            has a wrong shape or value, if a class covariance is singular and
+            If X, y, ``sample_weight`` or ``groups`` is malformed, if there is only one
+            class, if parameters are selected and each group contains all samples of a
+            class, if ``n_components`` exceeds the number of features, if ``init`` or
+            ``priors`` has a wrong shape or value, if a class covariance is singular and
             ``regularization`` is 0, or if the objective is infinite or NaN.
         TypeError
             If ``groups`` is given and X is a Dask array or data frame.
@@ -250,26 +252,26 @@ class AMAGauss(BaseFilters):
             a tenth of the features have more than 99 % of it and ``regularization`` is
             "auto".
         """
-        data = self._training_data(X, y, groups=groups)
+        data = self._training_data(X, y, sample_weight, groups)
         selection = self._select(data.statistics, self._folds(data))
         data = data.shrunk(selection.intensities)
-        objective = self._information(data, selection, X, y)
+        objective = self._information(data, selection, X, y, sample_weight)
         filters = self._learn(objective, data, selection)
         self._store(filters, data, selection)
         # Convert the information to the mean log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         return self
 
-    def _information(self, data, selection, X, y):
-        """The objective; X and y are Dask arrays, unless the data are in memory."""
+    def _information(self, data, selection, X, y, sample_weight):
+        """The objective; X is a Dask array, unless the data are in memory."""
         statistics, counts = data.statistics, data.statistics.counts
         self.priors_ = priors = check_priors(self.priors, counts)
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
         model = statistics, selection.regularization, np.log(priors), factors
         if data.X is None:
-            return BlockInformation([block[:2] for block in row_blocks(X, y)], *model)
+            return BlockInformation(row_blocks(X, y, sample_weight), *model)
         labels = np.searchsorted(statistics.classes, data.y)
-        return _information(data.samples, labels, *model)
+        return _information(data.samples, labels, data.weights, *model)
 
     def _learn(self, objective, data, selection):
         """The filters, from those of SQFA with the Hellinger distance by default."""
@@ -315,10 +317,10 @@ class AMAGauss(BaseFilters):
         return np.nan  # the samples are not kept
 
 
-def _information(X, labels, statistics, sigma2, log_priors, factors):
+def _information(X, labels, sample_weight, statistics, sigma2, log_priors, factors):
     """The mean information of samples, as a function of filters."""
     means, covariances = statistics.means, statistics.covariances
-    weights = factors[labels]
+    weights = factors[labels] * (1.0 if sample_weight is None else sample_weight)
     return MeanInformation(X, labels, means, covariances, sigma2, log_priors, weights)
 
 
@@ -341,7 +343,7 @@ class BlockInformation(Objective):
     Parameters
     ----------
     blocks : list of tuple
-        Delayed samples and labels of each block.
+        Delayed samples, labels and weights (or None) of each block.
     statistics : ClassStatistics
         Statistics of all samples.
     regularization, log_priors
@@ -400,11 +402,16 @@ class BlockInformation(Objective):
         return value, gradient if self._basis is None else self._basis.T @ gradient
 
 
-def _evaluate_block(X, y, model, filters):
+def _evaluate_block(X, y, sample_weight, model, filters):
     """Sum of the weights of a block, and the value and gradient of its mean."""
-    statistics, *_, factors = model
-    labels = np.searchsorted(statistics.classes, np.asarray(y))
-    weight = factors[labels].sum()
+    X, y = np.asarray(X), np.asarray(y)
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight)
+        kept = weights > 0  # other samples may be of no class
+        X, y, sample_weight = X[kept], y[kept], weights[kept]
+    labels = np.searchsorted(model[0].classes, y)
+    information = _information(X, labels, sample_weight, *model)
+    weight = information.weights.sum()
     if weight == 0:
         return 0.0, 0.0, np.zeros_like(filters)
-    return weight, *_information(np.asarray(X), labels, *model)(filters)
+    return weight, *information(filters)

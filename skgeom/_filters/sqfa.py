@@ -25,12 +25,19 @@ from skgeom.objectives._class_distances import (
 from skgeom.objectives._covariances import StructuredCovariances, plus_outer_products
 from skgeom.objectives._pairwise import MeanPairwiseDistance
 from skgeom.utils._sklearn import StrOptions
-from skgeom.utils.docs import documented_parameters, substitute_docs
+from skgeom.utils.docs import (
+    BATCH_WEIGHT,
+    CLASSES,
+    SAMPLE_WEIGHT,
+    documented_parameters,
+    substitute_docs,
+)
 from skgeom.utils.methods import fit_method, statistics_method, update_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
     check_symmetric,
+    classes_of_stream,
     has_labels,
     validated_samples,
 )
@@ -93,10 +100,9 @@ class SQFA(BaseFilters):
         posterior of the correct class over held-out samples for several values of
         :math:`\sigma^2` and selects the largest value whose result is within one
         standard error of the best result (see the user guide). If X is multiplied by a,
-        the selected value is multiplied by :math:`a^2`. With 0, the class covariances
-        must be nonsingular in the span of the samples, unless the objective is finite
-        for singular covariances. To add the covariance of known noise, see
-        :meth:`ClassStatistics.with_noise`.
+        the selected value is multiplied by :math:`a^2`. 0 requires more samples than
+        features in every class, except for ``distance="wasserstein"``. To add the
+        covariance of known noise, see :meth:`ClassStatistics.with_noise`.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal. If the
         shrinkage or the regularization is selected automatically and the filters of
@@ -278,6 +284,7 @@ class SQFA(BaseFilters):
         return self._parameters_of_fit["distance"]
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the filters from samples.
 
@@ -291,9 +298,7 @@ class SQFA(BaseFilters):
             ``covariance_estimator`` is "auto" or None, and all at once otherwise.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; a weight of 2 counts a sample twice. The weights of
-            each class must add up to more than 1 if its samples differ.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -337,6 +342,7 @@ class SQFA(BaseFilters):
         return self._store(filters, data, selection)
 
     @update_method
+    @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
 
@@ -353,27 +359,23 @@ class SQFA(BaseFilters):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            New samples. All samples so far must belong to at least two classes;
-            otherwise, the call raises an error and the samples are not kept. If the
-            labels are sorted, update a :class:`ClassStatistics` with each batch, and
-            call :meth:`fit_statistics`.
+            New samples.
         y : array-like of shape (n_samples,)
-            Class labels of the samples. Later calls may add classes.
-        classes : array-like of shape (n_classes,), default=None
-            Ignored; present for API consistency by convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`. The weights of a class in all
-            calls together must add up to more than 1.
+            Class labels of the samples.
+        {classes}
+        {sample_weight}
 
         Returns
         -------
         self
-            This object, fitted.
+            This object, fitted if there are samples of two classes. ``classes_``
+            contains the classes that have samples.
 
         Raises
         ------
         ValueError
-            In the same cases as :meth:`fit`, or if ``covariance_estimator`` is not
+            In the same cases as :meth:`fit`, except for a single class, if y contains a
+            label that is not in ``classes``, or if ``covariance_estimator`` is not
             "auto" or None, because only sample covariances can be updated.
         """
         if self._class_estimator is not None:
@@ -381,14 +383,21 @@ class SQFA(BaseFilters):
                 "partial_fit needs sample covariances, but covariance_estimator="
                 f"{self.covariance_estimator!r}. Use 'auto' or None."
             )
-        first = not hasattr(self, "components_")
-        before = getattr(self, "_streamed", ClassStatistics.empty())
-        options = {"reset": first, "dask": True, "accept_sparse": "csr"}
+        has_filters, begins = hasattr(self, "components_"), not hasattr(self, "_stream")
+        before, *known = (ClassStatistics.empty(),) if begins else self._stream
+        options = {"reset": begins and not has_filters, "batch": True}
+        options |= {"dask": True, "accept_sparse": "csr"}
         X, y, weights, *_ = validated_samples(self, X, y, sample_weight, **options)
         X = X.toarray() if issparse(X) else X
         streamed = before + ClassStatistics.from_data(X, y, sample_weight=weights)
+        stream = streamed, *classes_of_stream(classes, streamed.classes, *known)
+        if len(streamed.classes) < 2:
+            self._stream = stream
+            if not has_filters:
+                self.classes_ = streamed.classes
+            return self
         self._set_sizes(streamed.classes)
-        last = None if first else self._filters().T
+        last = self._filters().T if has_filters else None
         current_progress().start()
         data = TrainingData(streamed)
         selection = self._select(streamed)
@@ -396,7 +405,7 @@ class SQFA(BaseFilters):
         objective = self._distance_objective(data.statistics, selection.regularization)
         filters = self._learn(objective, data, selection, last)
         self._store(filters, data, selection)
-        self._streamed = streamed
+        self._stream = stream
         return self
 
     @statistics_method
@@ -472,7 +481,7 @@ class SQFA(BaseFilters):
 
     def _learn(self, objective, data, selection, last=None):
         """The filters, with the ``last`` filters as an additional initialization."""
-        vars(self).pop("_streamed", None)
+        vars(self).pop("_stream", None)
         within, total = _pooled(data.statistics, self._second_moments)
         problem = self._problem(objective, within, total, selection, data.statistics)
         coincide = _coincide(objective.classes, total)

@@ -133,7 +133,7 @@ def calibration_of(found, data, criterion, has_groups):
     if (shares == 1).all():
         return Calibration()
     estimated = calibrate(
-        components, held_out, samples, shares, found.means, data.priors
+        components, held_out, samples, shares, found.means, data.class_weights
     )
     return replace(estimated, label_noise=label_noise(len(data.codes)))
 

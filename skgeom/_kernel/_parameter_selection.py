@@ -20,6 +20,7 @@ from skgeom._selection import (
     warn_if_at_chance,
     warn_of_end,
 )
+from skgeom.utils.progress import current_progress
 
 # Predicted class indicators are probabilities, not their logarithms. Their softmax has
 # temperatures from one over this number.
@@ -56,8 +57,9 @@ def select(kernel, gammas, regularizations, ratio, part, identity):
         KernelSystem(kernel, part, identity)  # explains if all samples are equal
         raise ValueError(
             "gamma and regularization cannot be selected by leave-one-out errors, "
-            "because each group contains all samples of a class. Set both parameters "
-            "to numbers, use more distinct samples, or use groups that share classes."
+            "because each group (without groups, each distinct sample) contains all "
+            "samples of a class. Set both parameters to numbers, use more distinct "
+            "samples, or use groups that share classes."
         )
     codes, groups = codes[kept], groups[kept]
     weights = weights[kept] / weights[kept].sum()
@@ -66,7 +68,7 @@ def select(kernel, gammas, regularizations, ratio, part, identity):
     shares = remaining[kept] * part.class_weights
     n_classes = len(part.class_weights)
     members, chance = np.eye(n_classes), np.full(n_classes, 1 / n_classes)
-    scores, compared, classes = [], [], []
+    scores, compared, classes, progress = [], [], [], current_progress()
     for gamma in gammas:
         system = KernelSystem(kernel.with_gamma(gamma), part, identity)
         values = regularizations / ratio
@@ -81,6 +83,8 @@ def select(kernel, gammas, regularizations, ratio, part, identity):
         is_compared = (np.arange(len(values)) == best) & (not system.same_means)
         compared.append(is_compared)
         classes.append((predicted[best] / shares).argmax(axis=1))
+        message, n_steps = f"{len(gammas) * len(values)} candidates", len(gammas)
+        progress.step("selection", message, n_steps=n_steps, name="kernel")
     scores, compared = np.concatenate(scores), np.concatenate(compared)[:, None]
     tried = np.where(compared, scores, np.nan)
     index = choose({}, tried, weights, groups).index

@@ -111,8 +111,7 @@ class TrainingData:
     groups: np.ndarray
     sample_weight: np.ndarray  # sum over equal samples, relative to the largest weight
     weights: np.ndarray  # training weights, which sum to one
-    class_weights: np.ndarray  # sums of the training weights for each class
-    priors: np.ndarray = None  # of the classes, in predictions
+    class_weights: np.ndarray  # sums of the training weights: the priors of the classes
     rows: np.ndarray = None  # indices of the samples in the X of fit
     selection: np.ndarray = None  # indices of the samples for parameter selection
     n_held_out: int = 0  # number of samples for the calibration, which are last

@@ -35,20 +35,21 @@ from skgeom._kernel._training_data import (
 )
 from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
-from skgeom.utils._sklearn import Interval, StrOptions, positive
+from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
+from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
-    check_sample_weight,
     check_two_classes,
     checked_groups,
     checked_labels,
-    class_factors,
+    scaled_weights,
     validate_data,
     weighted_classes,
+    weights_of_fit,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled
 
@@ -69,6 +70,7 @@ _GAMMA_FACTORS = 4.0 ** np.arange(-3, 5)
 
 
 class KernelDiscriminantAnalysis(
+    CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     PosteriorClassifierMixin,
@@ -112,14 +114,14 @@ class KernelDiscriminantAnalysis(
         kernel matrix of the training samples, of shape (n_samples, n_samples), in
         :meth:`fit`, and the kernel matrix between the new samples and the training
         samples in the other methods.
-    gamma : float, "auto", "scale" or None, default="auto"
+    gamma : float, "select", "scale" or None, default="select"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features (the square
         root of this value divided by ``n_features`` for "laplacian" and "chi2", whose
-        exponents are proportional to the scale of X). ``"auto"`` selects ``"scale"``
-        times a power of 4 from 1/64 to 256; with ``regularization=0``, it is
-        ``"scale"``. None is the default of the kernel, which is 1 for "chi2" and
-        ``1 / n_features`` for all other kernels.
+        exponents are proportional to the scale of X). ``"select"`` selects ``"scale"``
+        times a power of 4 from 1/64 to 256 by leave-one-out errors; with
+        ``regularization=0``, it is ``"scale"``. None is the default of the kernel,
+        which is 1 for "chi2" and ``1 / n_features`` for all other kernels.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -171,17 +173,14 @@ class KernelDiscriminantAnalysis(
     priors : None, "uniform" or array-like, default=None
         Prior probabilities of the classes, which weight the classes in training and
         prediction. None is the proportions of the classes, weighted with
-        ``sample_weight`` and ``class_weight``. An array has the shape (n_classes,). Use
-        ``"uniform"`` if rare classes are as important as frequent classes.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, which multiply the weights of the samples in training.
-        With ``"balanced"``, all classes have the same total weight. Classes that are
-        missing in a dictionary have weight one. Unless ``priors`` is given, the weights
-        also change the prior probabilities in predictions.
+        ``sample_weight``. ``"uniform"`` weights all classes equally; use it if rare
+        classes are as important as frequent classes. An array has the shape
+        (n_classes,).
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
     verbose : int, default=0
-        If positive, ``fit`` prints one line with the selected values.
+        If 1, ``fit`` prints at most one line per second during the selection, and the
+        selected values. Larger values print one line for each candidate of ``gamma``.
 
     Attributes
     ----------
@@ -301,7 +300,7 @@ class KernelDiscriminantAnalysis(
     _parameter_constraints = {
         **kernel_constraints,
         "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}), callable],
-        "gamma": [None, StrOptions({"auto", "scale"}), positive],
+        "gamma": [None, StrOptions({"select", "scale"}), positive],
         "regularization": [
             StrOptions({"auto"}),
             Interval(Real, 0, 1 / LIGHT, closed="both"),
@@ -311,7 +310,6 @@ class KernelDiscriminantAnalysis(
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
         "calibration": [StrOptions({"auto"}), None, Calibration],
         "priors": [None, StrOptions({"uniform"}), "array-like"],
-        "class_weight": [None, StrOptions({"balanced"}), dict],
         "verbose": ["verbose"],
     }
 
@@ -320,7 +318,7 @@ class KernelDiscriminantAnalysis(
         n_components=None,
         *,
         kernel="rbf",
-        gamma="auto",
+        gamma="select",
         degree=3,
         coef0=1,
         kernel_params=None,
@@ -331,7 +329,6 @@ class KernelDiscriminantAnalysis(
         n_landmarks="auto",
         calibration="auto",
         priors=None,
-        class_weight=None,
         random_state=None,
         verbose=0,
     ):
@@ -348,11 +345,11 @@ class KernelDiscriminantAnalysis(
         self.n_landmarks = n_landmarks
         self.calibration = calibration
         self.priors = priors
-        self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the discriminant functions.
 
@@ -367,9 +364,7 @@ class KernelDiscriminantAnalysis(
             exact solver.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None weights all samples equally. Samples of weight
-            zero, and classes without samples of positive weight, are omitted.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -411,13 +406,17 @@ class KernelDiscriminantAnalysis(
         """
         X, y, sample_weight, summary = self._validate(X, y, sample_weight)
         self.classes_, codes = self._encoded(y, sample_weight)
+        progress, is_read = current_progress(), not isinstance(X, BlockedRows)
+        progress.start(*((X, y) if is_read else (None, None)))
         kernel = make_kernel(self, X, summary.center)
         data = self._training_data(X, codes, sample_weight, groups, summary)
         # For small matrices, the synchronization of BLAS threads would take longer than
         # the computation.
         with one_blas_thread(len(data.codes) <= _MAX_HELD_OUT):
             kernel, self.regularization_ = self._select(kernel, data, summary)
+            progress.stage("kernel matrix")
             system = self._system(kernel, data)
+            progress.stage("discriminants")
             if self.calibration == "auto":
                 found = self._solve(system, data.n_held_out)
                 has_groups = groups is not None
@@ -431,7 +430,8 @@ class KernelDiscriminantAnalysis(
             value = getattr(self, f"{name}_")
             value = f"{value:.6g}" if isinstance(value, float) else value
             texts.append(f"{name}={value}")
-        current_progress().print(", ".join(texts))
+        progress.end_stage()
+        progress.print(", ".join(texts))
         return self
 
     def _validate(self, X, y, sample_weight):
@@ -442,10 +442,10 @@ class KernelDiscriminantAnalysis(
                 check_not_dask(self, X, remedy)
             empty = validate_data(self, empty_block(X), ensure_min_samples=0)
             X = BlockedRows(X, y, sample_weight, empty.dtype)
-            return X, X.y, X.sample_weight, X.summary
+            return X, X.y, scaled_weights(X.sample_weight), X.summary
         X = validate_data(self, X, accept_sparse=accepts_sparse(self.kernel))
         y = checked_labels(y, X)
-        weights = check_sample_weight(sample_weight, y)
+        weights = weights_of_fit(sample_weight, y)
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
         return X, y, weights, RowSummary.of(X, weights / weights.max())
@@ -480,7 +480,10 @@ class KernelDiscriminantAnalysis(
         largest = float(sample_weight.max()) or 1.0
         rows, weights, groups = merge_equal(summary.equal, codes, sample_weight, groups)
         codes, relative = codes[rows], weights / largest
-        weights, class_weights, priors = self._weigh(codes, relative)
+        sums = np.bincount(codes, relative, minlength=len(self.classes_))
+        # The weights of the samples of a class add up to the prior of the class.
+        priors = check_priors(self.priors, sums)
+        weights = relative * (priors / sums)[codes]
         selection = spread_over_classes(codes, _MAX_SELECTION)
         held_out = spread_over_classes(codes, _MAX_HELD_OUT)
         held_out = whole_groups(held_out, codes, groups)
@@ -501,29 +504,12 @@ class KernelDiscriminantAnalysis(
             groups[order],
             relative[order],
             weights[order],
-            class_weights,
-            priors=priors,
+            priors,
             rows=rows,
             selection=selection,
             n_held_out=len(held_out),
             total_weight=float(relative.sum()) * largest,
         )
-
-    def _weigh(self, codes, sample_weight):
-        """Training weights of the samples and of the classes, and the priors.
-
-        The weights of the classes are proportional to the priors times
-        ``class_weight``, and add up to one. The weights of the samples of a class add
-        up to the weight of the class.
-        """
-        sums = np.bincount(codes, sample_weight, minlength=len(self.classes_))
-        priors = check_priors(self.priors, sums)
-        factors = class_factors(self.class_weight, self.classes_, priors)
-        class_weights = priors * (factors / factors.max())
-        class_weights = class_weights / class_weights.sum()
-        # Without given priors, weights of classes act like frequencies of classes.
-        priors = class_weights if self.priors is None else priors
-        return sample_weight * (class_weights / sums)[codes], class_weights, priors
 
     def _chosen_solver(self, n_samples):
         solver = self.solver
@@ -539,7 +525,7 @@ class KernelDiscriminantAnalysis(
 
     def _selects_gamma(self, kernel):
         """Whether gamma is selected; without regularization, gamma is "scale"."""
-        return kernel.uses_gamma and self.gamma == "auto" and self.regularization != 0
+        return kernel.uses_gamma and self.gamma == "select" and self.regularization != 0
 
     def _candidates(self, kernel, data, summary):
         """Candidates of gamma, candidates of the regularization, and a factor.
@@ -617,7 +603,7 @@ class KernelDiscriminantAnalysis(
         """Set the fitted attributes."""
         self._kernel, self.kernel_center_ = kernel, kernel.center
         self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
-        self.n_landmarks_, self.priors_ = system.n_landmarks, data.priors
+        self.n_landmarks_, self.priors_ = system.n_landmarks, data.class_weights
         self.eigenvalues_, self.offset_ = found.eigenvalues, found.offset
         self.means_, self.dual_coef_ = found.means, found.coefficients
         self.X_fit_ = None if kernel.precomputed else system.points

@@ -22,10 +22,11 @@ from skgeom._kernel._nystroem import (
 from skgeom._kernel._system import check_finite_kernel
 from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
 from skgeom.utils._dask import check_not_dask
-from skgeom.utils._sklearn import StrOptions, positive
+from skgeom.utils._sklearn import CallbackSupportMixin, StrOptions, positive
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import signs
 from skgeom.utils.methods import fit_method, predict_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_array, check_labels, validate_data
 from skgeom.utils.warn import warn_if_unscaled
 
@@ -36,7 +37,10 @@ _LEAST_SAMPLES = 5000
 
 
 class LandmarkKernelPCA(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     r"""Kernel principal components with landmarks, as features for nonlinear filters.
 
@@ -210,6 +214,8 @@ class LandmarkKernelPCA(
         check_not_dask(self, X, "Fit to a sample of it, and transform it in blocks")
         options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
         X = validate_data(self, X, **options)
+        progress = current_progress()
+        progress.start(X, y)
         rng, weights = check_random_state(self.random_state), np.ones(len(X))
         summary = RowSummary.of(X, weights)
         kernel = make_kernel(self, X, summary.center)
@@ -219,11 +225,13 @@ class LandmarkKernelPCA(
             warn_if_unscaled(X.var(axis=0, dtype=float), consequence, self)
         self._kernel = kernel = kernel.with_gamma(gamma)
         self.gamma_, self.kernel_center_ = kernel.parameters.get("gamma"), kernel.center
+        progress.stage("landmarks")
         n_landmarks, landmarks = n_landmarks_of(self.n_landmarks, len(X)), X
         if n_landmarks < len(X):
             one_class = np.zeros(len(X), dtype=int)
             landmarks = kmeans_landmarks(n_landmarks, X, one_class, weights, rng)
             landmarks = landmarks.astype(X.dtype, copy=False)
+        progress.stage("kernel matrix")
         matrix = kernel(landmarks.astype(np.float64))
         warn_if_nearly_diagonal(matrix, kernel)
         if not kernel.definite:
@@ -238,6 +246,7 @@ class LandmarkKernelPCA(
         self.landmarks_ = np.array(landmarks[features.kept])
         rank = len(self.landmarks_)
         n_components = min(self.n_components or rank, rank)
+        progress.stage("principal axes")
         rows = random_landmarks(max(n_landmarks, _LEAST_SAMPLES), len(X), rng)
         weights, one = np.full(len(rows), 1 / len(rows)), np.ones(1)
         codes = np.zeros(len(rows), dtype=int)

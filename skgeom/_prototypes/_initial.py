@@ -68,7 +68,7 @@ def given_prototypes(init, shape, labels, dtype, n_copies):
 
 
 def class_prototypes(metric, Z, y, weights, counts, rng):
-    """Initial prototypes of all classes, class by class, encoded by the metric.
+    """Initial prototypes class by class, encoded by the metric.
 
     The prototype of a class is the mean of its samples or, for several prototypes, the
     prototypes are the means of clusters. If the distances do not change when all
@@ -76,12 +76,14 @@ def class_prototypes(metric, Z, y, weights, counts, rng):
     """
     prototypes = []
     for label, count in enumerate(counts):
-        own = y == label
-        prototypes += _clusters(metric, Z[own], weights[own], count, rng)
+        if count:
+            own = y == label
+            prototypes += _clusters(metric, Z[own], weights[own], count, rng)
     xp = namespace(y)
     prototypes = xp.stack(prototypes)
     apart = xp.max(xp.abs(prototypes - prototypes[:1, ...]))
-    if apart <= 1e-13 * xp.max(xp.abs(prototypes)):
+    several = np.count_nonzero(counts) > 1
+    if several and apart <= 1e-13 * xp.max(xp.abs(prototypes)):
         warn_user(
             "The initial prototypes of all classes are equal: the samples of the "
             "classes are equal, or have equal means. Check X and y, or set init.",

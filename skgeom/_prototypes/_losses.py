@@ -199,7 +199,7 @@ def log_densities_of_classes(squared_distances, counts, scale):
     """
     by_class = _by_class(-squared_distances / (2 * scale), counts)
     densities = [log_sum(s)[0] - log(s.shape[1]) for s in by_class]
-    return namespace(squared_distances).stack(densities, axis=1)
+    return _of_all_classes(densities, counts)
 
 
 def nearest_scores(squared_distances, counts):
@@ -213,9 +213,9 @@ def nearest_scores(squared_distances, counts):
     """
     xp = namespace(squared_distances)
     by_class = [xp.min(s, axis=1) for s in _by_class(squared_distances, counts)]
-    squared = xp.stack(by_class, axis=1)
-    scale = xp.sqrt(xp.mean(squared, axis=1, keepdims=True))
-    return -squared / xp.where(scale > 0, scale, 1.0)
+    scale = xp.sqrt(xp.mean(xp.stack(by_class, axis=1), axis=1))
+    scale = xp.where(scale > 0, scale, 1.0)
+    return _of_all_classes([-squared / scale for squared in by_class], counts)
 
 
 def prototype_log_priors(priors, counts):
@@ -224,13 +224,21 @@ def prototype_log_priors(priors, counts):
     ``counts`` are the numbers of prototypes of the classes.
     """
     xp = namespace(priors)
-    shares = [xp.repeat(priors[k : k + 1] / n, n) for k, n in enumerate(counts)]
+    shares = [xp.repeat(priors[k : k + 1] / n, n) for k, n in enumerate(counts) if n]
     return xp.log(xp.concat(shares))
 
 
 def _by_class(columns, counts):
-    ends = np.cumsum([0, *counts]).tolist()
+    """The columns of each class that has prototypes."""
+    ends = np.cumsum([0, *filter(None, counts)]).tolist()
     return [columns[:, begin:end] for begin, end in pairwise(ends)]
+
+
+def _of_all_classes(scores, counts):
+    """Scores (n, n_classes), which are minus infinity without prototypes."""
+    xp, columns = namespace(scores[0]), iter(scores)
+    lowest = xp.full_like(scores[0], -np.inf)
+    return xp.stack([next(columns) if n else lowest for n in counts], axis=1)
 
 
 def log_sum(scores):

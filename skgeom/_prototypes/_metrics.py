@@ -404,9 +404,10 @@ def oas_intensity(variances, n_features, n_samples):
 def _within(vectors, y, weights):
     """Vectors minus the weighted means of their classes."""
     xp = namespace(vectors)
-    own = [y == label for label in range(int(xp.max(y)) + 1)]
+    labels, codes = np.unique(to_numpy(y), return_inverse=True)
+    own = [y == int(label) for label in labels]
     means = xp.stack([average(vectors[rows], weights[rows]) for rows in own])
-    return vectors - take(means, y)
+    return vectors - take(means, like(codes, y))
 
 
 class EuclideanSPDMetric(VectorMetric):

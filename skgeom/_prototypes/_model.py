@@ -20,6 +20,7 @@ from skgeom.utils.array_api import (
     linear_algebra,
     namespace,
     take,
+    to_numpy,
 )
 from skgeom.utils.linalg import embedded
 from skgeom.utils.threads import map_threads
@@ -82,7 +83,8 @@ class Model:
     components : ndarray of shape (n_components, n) or None
         The matrix F' of the reduction F' X F.
     counts : tuple of int
-        The number of prototypes of each class.
+        The number of prototypes of each class; in ``partial_fit``, 0 before the first
+        sample of the class.
     labels : ndarray of int
         Class index of each prototype.
     class_sums : ndarray of shape (n_classes,)
@@ -116,6 +118,34 @@ class Model:
     def n_copies(self):
         """Number of copies of each matrix in its real embedding: 2 if it is complex."""
         return 2 if self.metric.is_complex else 1
+
+    @property
+    def n_classes(self):
+        """Number of classes that have prototypes."""
+        return np.count_nonzero(self.counts)
+
+    def with_classes(self, known):
+        """The same prototypes with more classes, where the mask is false."""
+        places = np.cumsum(known) - 1
+        counts = np.where(known, np.array(self.counts)[places], 0)
+        sums = np.where(known, to_numpy(self.class_sums)[places], 0.0)
+        return replace(self._with_counts(counts), class_sums=sums)
+
+    def with_prototypes(self, added, new):
+        """More prototypes ``new``: the numbers ``added`` of classes that have none."""
+        found = self._with_counts(np.array(self.counts) + added)
+        return replace(found, prototypes=self.inserted(added, self.prototypes, new))
+
+    def inserted(self, added, prototypes, new):
+        """Prototypes in the order of this model, and new ones, class by class."""
+        counts = np.array(self.counts)
+        order = np.concatenate([np.arange(len(n)).repeat(n) for n in (counts, added)])
+        order = like(np.argsort(order, kind="stable"), self.labels)
+        return take(namespace(new).concat([prototypes, new]), order)
+
+    def _with_counts(self, counts):
+        labels = like(np.arange(len(counts)).repeat(counts), self.labels)
+        return replace(self, counts=tuple(counts.tolist()), labels=labels)
 
     def encode(self, X):
         """The samples X, reduced and encoded."""
@@ -155,11 +185,14 @@ class Progress:
     n_epochs : float
         Number of epochs of ``partial_fit`` so far, which determines the learning rate.
         Infinite after ``fit``: the learning rate then keeps its final value.
+    announced : bool
+        Whether ``partial_fit`` received all classes, so that no class can be added.
     """
 
     metric: str
     start: np.ndarray
     n_epochs: float = inf
+    announced: bool = False
 
     def __sklearn_array_api_convert__(self, converter):
         """A copy whose arrays are moved, for scikit-learn's ``move_estimator_to``."""

@@ -24,6 +24,7 @@ from skgeom._prototypes._minimization import Limits, fit_lbfgs
 from skgeom._prototypes._model import (
     SIZE_LIMIT,
     EncodedSamples,
+    Fit,
     Model,
     Progress,
     compare,
@@ -48,6 +49,12 @@ from skgeom.utils.array_api import (
     namespace,
     to_numpy,
 )
+from skgeom.utils.docs import (
+    BATCH_WEIGHT,
+    CLASSES,
+    SAMPLE_WEIGHT,
+    substitute_docs,
+)
 from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import embedded, from_embedded
@@ -61,6 +68,8 @@ from skgeom.utils.validation import (
     check_two_classes,
     checked_labels,
     class_factors,
+    classes_of_stream,
+    scaled_weights,
     shape_of,
     validate_data,
     validated_samples,
@@ -208,6 +217,7 @@ class PrototypeClassifier(
     _parameter_constraints = shared_constraints
 
     @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the prototypes.
 
@@ -219,10 +229,7 @@ class PrototypeClassifier(
             may be sparse. X is not modified.
         y : array-like of shape (n_samples,)
             Class labels of the samples. At least two classes are required.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. A weight of 2 counts a sample twice.
-            Samples of weight zero, and classes without samples of positive weight, are
-            omitted.
+        {sample_weight}
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of dependent samples, such as the recordings of one
             subject. The samples of a group are held out together when parameters are
@@ -265,7 +272,8 @@ class PrototypeClassifier(
         if is_dask(X) and self.solver == "sgd":
             return self._fit_blocks(X, y, sample_weight, rng)
         continues = self._continues()
-        samples, model, progress = self._prepared(X, y, sample_weight, rng, groups)
+        parts = self._prepared(X, y, sample_weight, rng, groups=groups)
+        samples, model, progress = parts
         self._check_parameters(model)
         if progress.metric == "riemann" and not continues:
             warn_if_amplitudes_vary(samples, model)
@@ -315,7 +323,8 @@ class PrototypeClassifier(
         def encode(rest, held_out):
             parts, rng = (rest.X, rest.y, rest.weights), np.random.RandomState(0)
             # An array ``init`` is not in the subspace of the fold.
-            rest, first = self._begin(*parts, model.class_sums, rng, "kmeans", metric)
+            state = model.class_sums, model.counts, rng, "kmeans", metric
+            rest, first = self._begin(*parts, *state)
             return rest, replace(held_out, Z=first.encode(held_out.X)), first
 
         return encode
@@ -371,12 +380,19 @@ class PrototypeClassifier(
         """
         return 2 if getattr(self, "is_complex_", False) else 1
 
+    def __sklearn_is_fitted__(self):
+        # The first batches of a stream may contain a single class.
+        has_prototypes = super().__sklearn_is_fitted__()
+        return has_prototypes and self._model.n_classes > 1
+
     def _continues(self):
         """Whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "prototypes_")
 
-    def _prepared(self, X, y, sample_weight, rng, groups=None, classes=None):
-        """Samples, model and progress of ``fit``, or of the first ``partial_fit``.
+    def _prepared(
+        self, X, y, sample_weight, rng, classes=None, groups=None, batch=False
+    ):
+        """Samples, model and progress of ``fit``, or of the first batch of a stream.
 
         Also sets ``classes_`` and ``prototype_labels_``.
         """
@@ -385,47 +401,42 @@ class PrototypeClassifier(
             if hasattr(self, "partial_fit"):
                 remedy = "Set solver='sgd' to learn its blocks one after another"
             check_not_dask(self, X, remedy)
-        continues, announced = self._continues(), classes is not None
-        check = type(self)._check_X
-        samples = validated_samples(
-            self, X, y, sample_weight, groups, reset=not continues, check=check
-        )
-        argument = "classes" if announced else "y"
-        with naming(argument):
-            classes = np.unique(to_numpy(classes) if announced else samples.y)
-        check_two_classes(classes, type(self).__name__, argument)
+        continues = self._continues()
+        options = {"reset": not continues, "batch": batch, "check": type(self)._check_X}
+        samples = validated_samples(self, X, y, sample_weight, groups, **options)
+        with naming("y"):
+            labels = np.unique(samples.y)
+        if not batch:
+            check_two_classes(labels, type(self).__name__)
+        classes, announced = classes_of_stream(classes, labels)
         counts = prototype_counts(self.n_prototypes, classes)
         if continues:
-            self._check_same(classes, counts)
+            self._check_same(self._model, classes, counts)
         self.classes_ = classes
         X, y, weights, class_sums = self._weighted(samples)
-        if isinstance(self.init, str) and not class_sums.all():
-            raise ValueError(
-                f"The class {classes[class_sums.argmin()]} has no sample of positive "
-                "weight in the first call of partial_fit, or in the first block of "
-                "Dask data. Pass samples of all classes first, or set init to an array."
-            )
+        if isinstance(self.init, str):
+            counts = tuple(np.where(class_sums > 0, counts, 0).tolist())
         if continues:
-            found, model = self._continued(X, y, weights, class_sums)
+            found, model = self._continued(self._model, X, y, weights, class_sums)
             return replace(found, groups=samples.groups), model, self._progress
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
             consequence = "Features of large variance determine the distances."
             warn_if_unscaled(_variances(X), consequence, self)
             warn_if_outlier(samples.X, samples.weights, samples.rows)
-        self.prototype_labels_ = np.repeat(classes, counts)
-        found, model = self._begin(X, y, weights, class_sums, rng, self.init)
-        progress = Progress(self.metric, model.prototypes)
+        self.prototype_labels_ = classes.repeat(counts)
+        parts = X, y, weights, class_sums, counts
+        found, model = self._begin(*parts, rng, self.init)
+        progress = Progress(self.metric, model.prototypes, announced=announced)
         return replace(found, groups=samples.groups), model, progress
 
-    def _begin(self, X, y, weights, class_sums, rng, init, metric=None):
+    def _begin(self, X, y, weights, class_sums, counts, rng, init, metric=None):
         """Encoded samples, and the model with the initial prototypes.
 
         ``metric`` is a metric whose parts that depend on labels are fitted again, or
         None to fit a new metric.
         """
         components = self._find_components(X, y, weights)
-        counts = prototype_counts(self.n_prototypes, self.classes_)
         labels = like(np.repeat(np.arange(len(counts)), counts), X)
         matrices, given = reduced(X, components), None
         if not isinstance(init, str):
@@ -436,7 +447,8 @@ class PrototypeClassifier(
             given = given_prototypes(init, shape, labels, X.dtype, self._n_copies)
         self._check_not_tiny(matrices)
         fitted = matrices, y, weights
-        if not class_sums.all():  # the prototypes represent classes without samples
+        if given is not None and not class_sums.all():
+            # The initial prototypes represent classes without samples.
             ones = namespace(given).ones_like(astype(labels, given.dtype))
             fitted = given, labels, ones
         with explain_singular():
@@ -456,10 +468,10 @@ class PrototypeClassifier(
         state = metric, components, counts, labels, class_sums, start, variance
         return EncodedSamples(X, Z, y, weights), Model(*state)
 
-    def _continued(self, X, y, weights, class_sums):
+    def _continued(self, model, X, y, weights, class_sums):
         """New samples, and the model at whose prototypes training continues."""
-        samples = EncodedSamples(X, self._model.encode(X), y, weights)
-        return samples, replace(self._model, class_sums=class_sums)
+        samples = EncodedSamples(X, model.encode(X), y, weights)
+        return samples, replace(model, class_sums=class_sums)
 
     def _check_X(self, X, reset):
         """Validated samples as a real array; matrices are made exactly symmetric."""
@@ -488,7 +500,7 @@ class PrototypeClassifier(
     def _check_counts(self, counts, y):
         """Raise ValueError if a class has fewer samples than prototypes."""
         present = np.bincount(y, minlength=len(counts))
-        short = present < np.array(counts)
+        short = (present > 0) & (present < np.array(counts))
         if isinstance(self.init, str) and short.any():
             label = short.argmax()
             raise ValueError(
@@ -505,12 +517,6 @@ class PrototypeClassifier(
         """
         X, y = in_double(samples.X), samples.y
         weights = np.ones(len(y)) if samples.weights is None else samples.weights
-        unknown = np.setdiff1d(y, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"y has the label {unknown.tolist()[0]!r}, which is not among the "
-                f"classes {self.classes_.tolist()}."
-            )
         y = np.searchsorted(self.classes_, y)
         sums = before + np.bincount(y, weights, minlength=len(self.classes_))
         weights = weights * class_factors(self.class_weight, self.classes_, sums)[y]
@@ -519,10 +525,10 @@ class PrototypeClassifier(
     def _find_components(self, X, y, weights):
         """The matrix F' of the reduction F' X F with ``n_components``, or None."""
 
-    def _check_same(self, classes, counts):
+    def _check_same(self, model, classes, counts):
         """Raise ValueError if training cannot continue from the last fit."""
         check_unchanged("classes", to_numpy(self.classes_).tolist(), classes.tolist())
-        check_unchanged("n_prototypes", self._model.counts, counts)
+        check_unchanged("n_prototypes", model.counts, counts)
         check_unchanged("metric", self._progress.metric, self.metric)
 
     def _check_parameters(self, model):
@@ -632,20 +638,24 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
     _parameter_constraints = streaming_constraints
 
     @update_method
+    @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the prototypes by stochastic steps, in one pass over new samples.
 
-        The first call on an unfitted estimator initializes the prototypes and the
-        metric from its samples. They must contain all classes, unless ``init`` is an
-        array. The order of the samples is shuffled unless ``shuffle=False``.
+        The first call on an unfitted estimator initializes the metric. The prototypes
+        of a class are initialized from the samples of the first call that contains the
+        class, unless ``init`` is an array, which contains the prototypes of all classes
+        of the first call. With ``n_components``, the first call of :class:`PLRSQ` must
+        contain samples of all ``classes``, because the class means determine the
+        subspace. The order of the samples is shuffled unless ``shuffle=False``.
 
         The learning rate decreases to a hundredth over ``max_iter`` epochs, and the
         automatic slope of :class:`GLRSQ` increases. In this schedule, a call with m
         samples counts as min(1, m / (p n)) epochs, where p is the number of all
         prototypes, and n the number of rows of the (reduced) matrices or the number of
         features. After ``fit``, the learning rate and the slope keep their final
-        values. Each call increases ``n_iter_`` by one, and appends the cost of its
-        samples to ``loss_curve_``.
+        values. Once there are samples of two classes, each call increases ``n_iter_``
+        by one, and appends the cost of its samples to ``loss_curve_``.
 
         :class:`PLRSQ` and :class:`RSLVQ` compute the automatic ``sigma2`` from the
         distances of the samples of all calls from the initial prototypes; after
@@ -660,11 +670,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             Samples, as in ``fit``; not modified.
         y : array-like of shape (n_samples,)
             Class labels of the samples.
-        classes : array-like of shape (n_classes,), default=None
-            All classes of this and later calls. Required in the first call if its
-            samples do not contain all classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. A weight of 2 counts a sample twice.
+        {classes}
+        {sample_weight}
 
         Returns
         -------
@@ -674,8 +681,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         Raises
         ------
         ValueError
-            If y contains a class that is not in ``classes_``, and in the cases that
-            ``fit`` lists.
+            If y contains a label that is not in ``classes``, and in the cases that
+            ``fit`` lists, except for a single class.
 
         References
         ----------
@@ -694,7 +701,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         """
         import dask
 
-        blocks = row_blocks(X, y, sample_weight)
+        blocks = row_blocks(X, y, scaled_weights(sample_weight))
         of_block = dask.delayed(_labels)
         labels = [
             of_block(number, y, weights)
@@ -708,6 +715,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
                 "zero. Pass samples of positive weight."
             )
         classes = np.unique(np.concatenate([labels[number] for number in used]))
+        check_two_classes(classes, type(self).__name__)
         steps = used * ceil(self.max_iter / len(used))
         progress, continues = current_progress(), self._continues()
         progress.start()
@@ -716,10 +724,12 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             with naming_block(number):
                 self._learn(samples, own_labels, weights, classes, rng, continues)
             continues = True
-            message = f"loss {self.loss_curve_[-1]:.6g}"
+            message = "".join(f"loss {loss:.6g}" for loss in self.loss_curve_[-1:])
             model = vars(self).copy()
             if progress.step("", message, model, n_steps=len(steps), name="block"):
                 break
+        # Later calls of ``partial_fit`` may add classes, as after a fit in memory.
+        self._progress = replace(self._progress, announced=False)
         return self
 
     def _learn(self, X, y, sample_weight, classes, rng, continues):
@@ -727,17 +737,21 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         losses, n_iter = [], 0
         if continues:
             losses, n_iter = to_numpy(self.loss_curve_), self.n_iter_
-            samples, model = self._next(X, y, sample_weight, classes)
-            progress, before = self._progress, self._progress.n_epochs
+            parts = self._next(X, y, sample_weight, classes, rng)
+            samples, model, progress = parts
         else:
-            samples, model, progress = self._prepared(
-                X, y, sample_weight, rng, classes=classes
-            )
-            before = 0.0
-        n_rows = sum(model.counts) * self._size(model)
-        n_epochs = before + min(samples.Z.shape[0] / n_rows, 1.0)
-        progress = replace(progress, n_epochs=n_epochs)
+            parts = self._prepared(X, y, sample_weight, rng, classes, batch=True)
+            samples, model, progress = parts
+            progress = replace(progress, n_epochs=0.0)
+        n_epochs = progress.n_epochs
         self._calibrate_stream(model, after_fit=np.isinf(n_epochs))
+        if model.n_classes < 2:  # nothing to separate
+            model = replace(model, scale=self._scale(model, n_epochs))
+            self._store(Fit(model, np.empty(0), 0), progress)
+            return self
+        n_rows = sum(model.counts) * self._size(model)
+        n_epochs += min(samples.Z.shape[0] / n_rows, 1.0)
+        progress = replace(progress, n_epochs=n_epochs)
         loss = self._loss(model, streams=True)
         schedule = self._schedule(model, [n_epochs], 1.0, rng)
         self._store(fit_sgd(samples, model, loss, *schedule), progress)
@@ -746,25 +760,49 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         self.n_iter_ += n_iter
         return self
 
-    def _next(self, X, y, sample_weight, classes):
-        """Samples and model of a later call of ``partial_fit``."""
-        classes = np.unique(to_numpy(self.classes_ if classes is None else classes))
-        self._check_same(classes, prototype_counts(self.n_prototypes, classes))
-        check = type(self)._check_X
-        samples = validated_samples(self, X, y, sample_weight, reset=False, check=check)
-        before = to_numpy(self._model.class_sums)
+    def _next(self, X, y, sample_weight, classes, rng):
+        """Samples, model and progress of a later call of ``partial_fit``."""
+        options = {"reset": False, "batch": True, "check": type(self)._check_X}
+        samples = validated_samples(self, X, y, sample_weight, **options)
+        known = to_numpy(self.classes_), self._progress.announced
+        labels = np.unique(samples.y)
+        classes, announced = classes_of_stream(classes, labels, *known)
+        model = self._model.with_classes(np.isin(classes, known[0]))
+        progress = replace(self._progress, announced=announced)
+        self.classes_ = classes
+        targets = prototype_counts(self.n_prototypes, classes)
+        known = np.where(np.array(model.counts) > 0, targets, 0)
+        self._check_same(model, classes, tuple(known.tolist()))
+        before = model.class_sums
         X, y, weights, class_sums = self._weighted(samples, before)
-        samples, model = self._continued(X, y, weights, class_sums)
-        if np.isinf(self._progress.n_epochs):
-            return samples, model
+        samples, model = self._continued(model, X, y, weights, class_sums)
+        model, progress = self._with_new_classes(samples, model, progress, targets, rng)
+        if np.isinf(progress.n_epochs):
+            return samples, model, progress
         # The first call may have few samples, so the variance is averaged over all
         # calls. Distances are measured from the initial prototypes: with the current
         # prototypes, the variance and the steps would grow from call to call.
-        squared = model.metric.squared_distances(samples.Z, self._progress.start)
+        squared = model.metric.squared_distances(samples.Z, progress.start)
         found = find_variance(squared, y, model.labels, weights)
         share = 1 - before.sum() / class_sums.sum()
         variance = (1 - share) * model.variance + share * found
-        return samples, replace(model, variance=variance)
+        return samples, replace(model, variance=variance), progress
+
+    def _with_new_classes(self, samples, model, progress, targets, rng):
+        """Model and progress with the classes whose first samples are in the batch."""
+        y, counts = to_numpy(samples.y), np.array(model.counts)
+        present = np.bincount(y, minlength=len(counts)) > 0
+        added = np.where(present & (counts == 0), targets, 0)
+        if not added.any():
+            return model, progress
+        self._check_counts(added, y)
+        parts = samples.Z, samples.y, samples.weights
+        with explain_singular():
+            new = class_prototypes(model.metric, *parts, added.tolist(), rng)
+        progress = replace(progress, start=model.inserted(added, progress.start, new))
+        model = model.with_prototypes(added, new)
+        self.prototype_labels_ = to_numpy(self.classes_).repeat(model.counts)
+        return model, progress
 
     def _schedule(self, model, epochs, unit, rng):
         """Learning rates and scales of the epochs, batch size, and generator.

@@ -237,8 +237,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
             "_fitted_components": self.n_components,
         }
 
-    def _check_same(self, classes, counts):
-        super()._check_same(classes, counts)
+    def _check_same(self, model, classes, counts):
+        super()._check_same(model, classes, counts)
         check_unchanged("n_components", self._fitted_components, self.n_components)
 
     @property

@@ -233,7 +233,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     def _first_rate(self, model, sigma2):
         if self.learning_rate != "auto":
             return self.learning_rate
-        per_class = sum(model.counts) / len(model.counts)
+        per_class = sum(model.counts) / model.n_classes
         size = model.n_copies * self._size(model) * per_class
         return model.metric.first_rate(size, sigma2)
 
@@ -312,9 +312,9 @@ class PLRSQ(LikelihoodClassifier):
           eigenvalue of the training samples if this eigenvalue is below 1e-4.
 
         ``partial_fit`` and warm starts keep the mean, covariance or smallest eigenvalue
-        of the first call of ``fit`` or ``partial_fit``. If the samples of a first call
-        of ``partial_fit`` do not contain all classes, this quantity is computed from
-        ``init`` instead of the samples.
+        of the first call of ``fit`` or ``partial_fit``. If ``init`` is an array, and
+        the samples of a first call of ``partial_fit`` do not contain all classes, this
+        quantity is computed from ``init`` instead of the samples.
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is
         ``sigma2_scale`` times half of the mean squared distance of the samples from the
@@ -464,19 +464,19 @@ class PLRSQ(LikelihoodClassifier):
                 f"matrices, {self.n_features_in_}."
             )
         labels = np.unique(to_numpy(y))
-        if len(labels) < len(self.classes_):
-            missing = np.setdiff1d(np.arange(len(self.classes_)), labels)[0]
+        if len(labels) < max(len(self.classes_), 2):
             raise ValueError(
-                f"Class {self.classes_[missing]} has no sample; with n_components, the "
-                "first call requires samples of all classes."
+                "n_components requires samples of all classes in the first call of "
+                "partial_fit, because the class means determine the subspace, but y "
+                f"contains only {self.classes_[labels].tolist()}."
             )
         is_complex = self._n_copies == 2
         filters = discriminative_subspace(X, y, weights, self.n_components, is_complex)
         return adjoint(filters)
 
-    def _check_same(self, classes, counts):
-        super()._check_same(classes, counts)
-        components = self._model.components
+    def _check_same(self, model, classes, counts):
+        super()._check_same(model, classes, counts)
+        components = model.components
         before = None if components is None else components.shape[0]
         check_unchanged("n_components", before, self.n_components)
 

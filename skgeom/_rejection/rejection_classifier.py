@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from skgeom._rejection._costs import checked_costs
 from skgeom._rejection._fit_routing import route, weights_in
 from skgeom._rejection._reject_labels import check_kind, with_reject_label
 from skgeom._rejection._rejection_thresholds import (
@@ -26,6 +27,7 @@ from skgeom._rejection._rejection_thresholds import (
 from skgeom.utils._dask import check_not_dask, in_memory, is_dask
 from skgeom.utils._sklearn import (
     ARRAY_API,
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     check_method_params,
@@ -35,6 +37,7 @@ from skgeom.utils.array_api import (
     check_holds_numbers,
     check_same_namespace,
     is_dispatched,
+    like,
     move_attributes,
     namespace,
     numbers_like,
@@ -43,6 +46,7 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method
+from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_sample_weight,
     check_two_classes,
@@ -53,13 +57,16 @@ from skgeom.utils.validation import (
 )
 
 
-class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class RejectionClassifier(
+    CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     r"""Classifier that rejects samples whose largest class probability is small.
 
     ``predict`` returns the most probable class if its probability is at least
     ``threshold_``, and ``reject_label_`` otherwise. With calibrated probabilities and a
     threshold t, this is the optimal rule of Chow [1]_ if the cost of a rejection is
-    1 - t times the cost of an error.
+    1 - t times the cost of an error. ``cost_matrix`` generalizes the rule to errors of
+    different costs.
 
     Parameters
     ----------
@@ -76,8 +83,14 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         threshold as described in the notes.
     target_error : float or None, default=None
         Largest allowed fraction of errors among the accepted samples, between 0 and 1.
-        ``fit`` selects the threshold as described in the notes. Set at most one of
-        ``threshold``, ``rejection_rate`` and ``target_error``.
+        ``fit`` selects the threshold as described in the notes.
+    cost_matrix : array-like of shape (n_classes, n_classes + 1) or None, default=None
+        Costs of the predictions, instead of a threshold. Entry (k, j) is the cost of
+        predicting class j for a sample of class k, in the order of ``classes_``. The
+        last column contains the costs of rejecting a sample of each class. The
+        prediction j minimizes the expected cost :math:`\sum_k p(k \mid x) C_{kj}` [3]_,
+        which requires calibrated probabilities. Set at most one of ``threshold``,
+        ``rejection_rate``, ``target_error`` and ``cost_matrix``.
     confidence_level : float, default=0.95
         Smallest probability with which ``target_error`` is met, between 0 and 1; see
         the notes.
@@ -100,9 +113,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator_ : classifier
         The fitted classifier.
-    threshold_ : float
+    threshold_ : float or None
         The smallest probability with which a class is predicted. If no threshold meets
-        ``target_error``, ``threshold_`` is infinite, and all samples are rejected.
+        ``target_error``, ``threshold_`` is infinite, and all samples are rejected. None
+        if ``cost_matrix`` is given.
     reject_label_ : str, number or object
         The label that :meth:`predict` returns for rejected samples.
     classes_ : ndarray of shape (n_classes,)
@@ -177,6 +191,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     .. [2] A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan and L. Lei, "Learn
        then test: calibrating predictive algorithms to achieve risk control", Annals of
        Applied Statistics 19(2), 2025.
+    .. [3] C. Elkan, "The foundations of cost-sensitive learning", Proceedings of the
+       17th International Joint Conference on Artificial Intelligence, 973-978, 2001.
 
     Examples
     --------
@@ -191,6 +207,14 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     True
     >>> model.set_params(rejection_rate=None, target_error=0.05).fit(X, y).threshold_
     0.602...
+
+    An error costs 1, but class 2 must not be missed, and a rejection costs 0.4:
+
+    >>> costs = [[0, 1, 1, 0.4], [1, 0, 1, 0.4], [10, 10, 0, 0.4]]
+    >>> model.set_params(target_error=None, cost_matrix=costs).fit(X, y)
+    RejectionClassifier(cost_matrix=..., estimator=...)
+    >>> model.predict(X[[0, 70, 100]])
+    array([ 0, -1,  2])
     """
 
     _parameter_constraints = {
@@ -198,6 +222,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
         "rejection_rate": [Interval(Real, 0, 1, closed="neither"), None],
         "target_error": [Interval(Real, 0, 1, closed="neither"), None],
+        "cost_matrix": ["array-like", None],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "reject_label": [Real, str, None],
         "cv": ["cv_object"],
@@ -211,6 +236,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         threshold=None,
         rejection_rate=None,
         target_error=None,
+        cost_matrix=None,
         confidence_level=0.95,
         reject_label=None,
         cv=None,
@@ -220,6 +246,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.threshold = threshold
         self.rejection_rate = rejection_rate
         self.target_error = target_error
+        self.cost_matrix = cost_matrix
         self.confidence_level = confidence_level
         self.reject_label = reject_label
         self.cv = cv
@@ -260,13 +287,15 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ------
         ValueError
             If the classifier has no ``predict_proba``; if more than one of
-            ``threshold``, ``rejection_rate`` and ``target_error`` is given; if the
-            reject label is a class or cannot be stored in an array with the classes; if
-            there is only one class; if a sample has no label or several labels; if a
-            threshold is selected for a frozen classifier whose classes are text, and y
-            contains numbers, or vice versa; if probabilities of held-out samples are
-            NaN; or if ``target_error`` is given and sample weights are passed or ``cv``
-            tests a sample twice. Exceptions of the classifier are propagated.
+            ``threshold``, ``rejection_rate``, ``target_error`` and ``cost_matrix`` is
+            given; if ``cost_matrix`` has a wrong shape or rows or columns in a
+            different order than ``classes_``; if the reject label is a class or cannot
+            be stored in an array with the classes; if there is only one class; if a
+            sample has no label or several labels; if a threshold is selected for a
+            frozen classifier whose classes are text, and y contains numbers, or vice
+            versa; if probabilities of held-out samples are NaN; or if ``target_error``
+            is given and sample weights are passed or ``cv`` tests a sample twice.
+            Exceptions of the classifier are propagated.
 
         Warns
         -----
@@ -285,6 +314,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             check_two_classes(np.unique(checked), type(self).__name__)
         weights = check_sample_weight(weights, checked)
         y = y if is_dask(X) else checked
+        progress = current_progress()
+        progress.start(*((None, None) if is_dask(X) else (X, y)))
+        progress.stage("training")
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
         self.classes_ = self.estimator_.classes_
         self._labels = with_reject_label(to_numpy(self.classes_), self.reject_label)
@@ -293,7 +325,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             vars(self).pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self.threshold_ = self._find_threshold(X, checked, weights, routed)
+        self.threshold_ = self._costs = None
+        if self.cost_matrix is None:
+            self.threshold_ = self._find_threshold(X, checked, weights, routed)
+        else:
+            self._costs = checked_costs(self.cost_matrix, self._labels)
         # A classifier with array API support returns arrays of the library of X. Arrays
         # of strings remain NumPy arrays.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
@@ -317,6 +353,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The given threshold, or a threshold that is selected on held-out samples."""
         if self.rejection_rate is None and self.target_error is None:
             return 0.5 if self.threshold is None else float(self.threshold)
+        current_progress().stage("threshold")
         confidences, correct, tested = self._validated(X, y, routed)
         if self.target_error is not None:
             if len(np.unique(tested)) < len(tested):
@@ -345,11 +382,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Raise an error for parameters that exclude each other, X or the weights."""
         rules = {
             name: getattr(self, name)
-            for name in ("threshold", "rejection_rate", "target_error")
+            for name in ("threshold", "rejection_rate", "target_error", "cost_matrix")
             if getattr(self, name) is not None
         }
         if len(rules) > 1:
-            given = " and ".join(f"{name}={value}" for name, value in rules.items())
+            texts = (n if n == "cost_matrix" else f"{n}={v}" for n, v in rules.items())
+            given = " and ".join(texts)
             raise ValueError(f"Only one of {given} can be set. Set all others to None.")
         if self.target_error is not None and sample_weight is not None:
             raise ValueError(
@@ -408,7 +446,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return list(check_cv(cv, y, classifier=True).split(X, y, **params))
 
     def predict(self, X):
-        """Predict the most probable class, or the reject label for rejected samples.
+        """Predict classes, or the reject label for rejected samples.
 
         Parameters
         ----------
@@ -418,18 +456,24 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Class labels of the samples, or ``reject_label_`` if the largest probability
-            is below ``threshold_`` or NaN.
+            The most probable classes, or ``reject_label_`` for samples whose largest
+            probability is below ``threshold_``. With ``cost_matrix``, the predictions
+            of the smallest expected cost; of equal costs, the first class. Samples with
+            NaN probabilities are rejected.
         """
         self._check_arrays(X, "predict")
         probabilities = self.estimator_.predict_proba(X)
         if namespace(self._labels) is np:
             probabilities = on_cpu(probabilities)
-        xp = namespace(probabilities)
-        encoded = xp.argmax(probabilities, axis=1)
+        xp, scores, least = namespace(probabilities), probabilities, self.threshold_
+        if self._costs is not None:
+            costs = like(self._costs, probabilities, probabilities.dtype)
+            scores = -(probabilities @ costs[:, :-1])
+            least = -(probabilities @ costs[:, -1])
+        encoded = xp.argmax(scores, axis=1)
         # NaN >= threshold is False, so samples with NaN get the last label and are
         # rejected.
-        accepted = xp.max(probabilities, axis=1) >= self.threshold_
+        accepted = xp.max(scores, axis=1) >= least
         last = xp.full_like(encoded, self._labels.shape[0] - 1)
         return xp.take(self._labels, xp.where(accepted, encoded, last))
 

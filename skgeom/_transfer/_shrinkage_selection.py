@@ -59,7 +59,9 @@ def select_shrinkage(logarithms, y, folds, exponent, priors):
     # Few domains would determine their standard error imprecisely.
     selection = choose({"shrinkage": _SHRINKAGES}, scores, weights)
     found = densities[selection.index]
-    at_chance = warn_if_at_chance(found, codes, weights, np.arange(len(codes)))
+    at_chance = warn_if_at_chance(
+        found, codes, weights, np.arange(len(codes)), of_matrices=True
+    )
     wrong = weights @ (found.argmax(axis=1) != codes)
     is_last = selection.index == len(_SHRINKAGES) - 1
     if not at_chance and is_last and wrong > PRECISION:

@@ -133,7 +133,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             If a matrix is not symmetric or not positive definite (the message names the
             matrix), if an array is malformed, if a domain contains only one matrix,
             because re-centering maps a single matrix to the identity, or if ``y``
-            contains the labels of ``pyriemann.transfer.encode_domains``.
+            contains the labels of ``pyriemann.transfer.encode_domains`` for ``domain``.
 
         Warns
         -----

@@ -243,7 +243,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             the matrix), if an array is malformed, if there is only one class, if a
             domain contains only one matrix, if all matrices of each domain are equal,
             if the shrunk within-class covariance S is singular, or if ``y`` contains
-            the labels of ``pyriemann.transfer.encode_domains``.
+            the labels of ``pyriemann.transfer.encode_domains`` for ``domain``.
 
         Warns
         -----

@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 # Largest number of pairs that are evaluated without sampling; 100 classes have about as
 # many (benchmarks/bench_many_classes.py).
 FEW_PAIRS = 5000
-# Number of pairs of the first sample: the larger of _LEAST and _FIRST per class. Each
-# sample is larger by the factor _GROWTH. The last sample contains all pairs, or _LAST
-# pairs per class if there are more (benchmarks/bench_many_classes.py).
+# For c classes, the sizes of the samples grow by the factor _GROWTH from max(_LEAST,
+# _FIRST c) to _LAST c pairs, or all pairs if these are fewer
+# (benchmarks/bench_many_classes.py).
 _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 
 

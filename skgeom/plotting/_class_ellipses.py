@@ -200,7 +200,8 @@ class ClassEllipsesDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; None creates new axes. Both axes have the same scale.
+            Axes to draw in; None creates new axes. Both axes have the same scale,
+            unless the ranges of the features differ by more than ten times.
         n_std : float, default=1.0
             Length of the semi-axes of the ellipses, in standard deviations.
         cmap : str or matplotlib Colormap, default=None
@@ -243,11 +244,13 @@ class ClassEllipsesDisplay(Display):
             self.ellipses_.append(ax.add_patch(ellipse))
         self.means_ = ax.scatter(*means.T, s=12, c=colors)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], aspect="equal")
-        # A feature may be constant, so the smaller data range is at least 0.1 of the
-        # larger range.
         low, high = ax.dataLim.min, ax.dataLim.max
-        half = (high - low).max() / 20
-        ax.update_datalim([(low + high) / 2 - half, (low + high) / 2 + half])
+        small, large = np.sort(high - low)
+        if 0 < small < large / 10:  # features in different units
+            ax.set_aspect("auto")
+        else:  # a feature may be constant
+            low, high = (low + high) / 2 - large / 20, (low + high) / 2 + large / 20
+            ax.update_datalim([low, high])
         ax.autoscale_view()
         if legend and mappable is None:
             for ellipse, name in zip(self.ellipses_, self.classes, strict=True):

@@ -204,14 +204,18 @@ class DecisionRegionsDisplay(Display):
         Raises
         ------
         TypeError
-            If ``projection`` is None and the estimator is not a pipeline with a
-            transformer, or if ``projection`` has no ``transform``.
+            If the estimator is not a classifier; if ``projection`` is None and the
+            estimator is not a pipeline with a transformer; or if ``projection`` has no
+            ``transform``.
         ValueError
             If ``dims`` are not the indices of two different components; if ``y``
             contains other labels than the classes; if the samples vary in less than
             two directions of the projection; or if the projection is not linear.
         """
         check_is_fitted(estimator)
+        if not hasattr(estimator, "classes_"):
+            kind = type(estimator).__name__
+            raise TypeError(f"estimator must be a classifier, got a {kind}.")
         classifier, predictions = estimator, to_numpy(estimator.predict(X))
         if projection is None:
             if not (isinstance(estimator, Pipeline) and len(estimator) > 1):

@@ -82,6 +82,6 @@ def checked_dims(dims, n_features):
         if inside.all() and first != second:
             return [first, second]
     raise ValueError(
-        f"dims must be two different indices of the {n_features} features, got "
-        f"{dims!r}."
+        f"dims must be two different indices of the {n_features} features or "
+        f"components, got {dims!r}."
     )

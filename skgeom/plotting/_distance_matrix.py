@@ -116,8 +116,8 @@ class DistanceMatrixDisplay(Display):
         estimator = fitted_step(
             estimator,
             ("class_distances",),
-            "Use from_statistics with statistics of the features, "
-            "ClassStatistics.from_data(estimator.transform(X), y).",
+            "Use from_statistics, for example with estimator.statistics_ or "
+            "ClassStatistics.from_data(X, y).",
         )
         estimator = on_host(estimator)
         matrix = estimator.class_distances(regularized=regularized)

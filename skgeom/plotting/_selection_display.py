@@ -2,23 +2,25 @@
 
 import numpy as np
 
-from skgeom.plotting._display import Display, fitted_step
+from skgeom.plotting._display import Display, fitted_step, label_text
 
 
 class SelectionDisplay(Display):
     """Display of the scores of the candidates of a parameter.
 
-    Use :meth:`from_estimator` to create and draw the display. All other parameters have
-    their selected values. The error bars are standard errors of the differences from
-    the best score of all candidates, and a circle marks the selected candidate.
+    Use :meth:`from_estimator` to create and draw the display. It shows the best score
+    of each value of the parameter, for the best values of all other parameters. The
+    error bars are standard errors of the differences from the best score of all
+    candidates (dotted line). A circle marks the selected candidate, which is more
+    regularized than the best one if their scores differ by less than one standard
+    error.
 
     Parameters
     ----------
     selection : Selection
         The fitted attribute ``selection_`` of an estimator.
     name : str, default=None
-        Name of the parameter. None for the parameter with the most different values
-        that are numbers.
+        Name of the parameter. None for the parameter with the most different values.
 
     Attributes
     ----------
@@ -70,30 +72,38 @@ class SelectionDisplay(Display):
         TypeError
             If ``ax`` is not a matplotlib Axes.
         ValueError
-            If there is no parameter of this name, or its values are not numbers.
+            If there is no parameter of this name.
         """
-        candidates, selected = self.selection.candidates, self.selection.selected
-        numbers = {n: v for n, v in candidates.items() if v.dtype.kind in "fiu"}
-        name = self.name
+        candidates, scores = self.selection.candidates, self.selection.scores
+        name, has_score = self.name, np.isfinite(self.selection.scores)
         if name is None:
-            name = max(numbers, key=lambda n: len(np.unique(numbers[n])))
-        if name not in numbers:
-            raise ValueError(f"name must be one of {list(numbers)}, got {name!r}.")
+            name = max(candidates, key=lambda n: len(set(candidates[n][has_score])))
+        if name not in candidates:
+            raise ValueError(f"name must be one of {list(candidates)}, got {name!r}.")
         ax = self._set_axes(ax)
-        shown = np.isfinite(self.selection.scores) & np.isfinite(numbers[name])
-        for other in candidates.keys() - {name}:
-            shown &= candidates[other] == selected[other]
-        shown = np.flatnonzero(shown)
-        shown = shown[np.argsort(candidates[name][shown])]
-        values, scores = candidates[name][shown], self.selection.scores[shown]
+        values = candidates[name]
+        best = {}  # the best candidate of each value
+        for k in np.flatnonzero(has_score):
+            if values[k] not in best or scores[k] > scores[best[values[k]]]:
+                best[values[k]] = k
+        shown = [best[value] for value in sorted(best)]
         errors = self.selection.standard_errors[shown]
+        positions, values = values[shown], values[shown].tolist()
+        is_number = positions.dtype.kind in "fiu" and np.isfinite(positions).all()
+        if not is_number:
+            positions = np.arange(len(values))
+            ax.set_xticks(positions, labels=[label_text(value) for value in values])
         properties = {"fmt": "o-", "markersize": 4, "capsize": 2} | kwargs
-        self.errorbar_ = ax.errorbar(values, scores, errors, **properties)
+        self.errorbar_ = ax.errorbar(positions, scores[shown], errors, **properties)
         colour = self.errorbar_.lines[0].get_color()
+        ax.axhline(scores[shown].max(), color=colour, linewidth=0.8, linestyle=":")
         marker = {"marker": "o", "markersize": 11, "markerfacecolor": "none"}
-        score = self.selection.scores[self.selection.index]
-        ax.plot(selected[name], score, color=colour, **marker)
-        if len(values) > 2 and values[0] > 0 and values[-1] > 10 * values[0]:
+        index = self.selection.index
+        if has_score[index]:
+            position = positions[values.index(candidates[name][index])]
+            ax.plot(position, scores[index], color=colour, **marker)
+        is_wide = len(values) > 2 and positions[-1] > 10 * positions[0]
+        if is_number and is_wide and positions[0] > 0:
             ax.set_xscale("log")
         ax.set(xlabel=name, ylabel="Mean log posterior")
         return self

@@ -22,6 +22,15 @@ def in_memory(values):
     return values.compute() if is_dask(values) else values
 
 
+def computed(*values):
+    """Several values, which may be Dask scalars and are then computed together."""
+    if not any(map(is_dask, values)):
+        return values
+    import dask
+
+    return dask.compute(*values)
+
+
 def check_not_dask(estimator, X, remedy, name=None):
     """Raise TypeError for Dask data, instead of reading all data into memory."""
     if is_dask(X):

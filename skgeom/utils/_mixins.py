@@ -15,8 +15,15 @@ from skgeom.utils.methods import predict_method
 from skgeom.utils.validation import validate_data
 
 
+class FittedArrayMixin:
+    """An estimator is fitted if it has the attribute ``_fitted_array``."""
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, self._fitted_array)
+
+
 class LinearProjection(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    FittedArrayMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Base class of projections onto ``components_`` learned from labeled samples."""
 
@@ -53,7 +60,7 @@ class LinearProjection(
         return tags
 
 
-class PosteriorClassifierMixin(ClassifierMixin):
+class PosteriorClassifierMixin(FittedArrayMixin, ClassifierMixin):
     """Predictions of a classifier that computes joint log-likelihoods.
 
     A subclass sets ``classes_`` and ``_fitted_array``, the name of a fitted array, and

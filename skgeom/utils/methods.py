@@ -149,6 +149,17 @@ def _convert_for_callbacks(X, y):
     )
 
 
+def check_fitted(estimator):
+    """Raise NotFittedError unless the estimator is fitted."""
+    message = None
+    if hasattr(estimator, "classes_"):
+        message = (
+            "%(name)s has samples of one class only. Call partial_fit with samples of "
+            "a different class first."
+        )
+    check_is_fitted(estimator, msg=message)
+
+
 def predict_method(method):
     """Decorate a method that applies a fitted estimator to samples X.
 
@@ -161,7 +172,7 @@ def predict_method(method):
         array = getattr(self, "_fitted_array", None)
         if array is not None and is_dask(X) and not args and not kwargs:
             return by_blocks(predict, self, X)
-        check_is_fitted(self)
+        check_fitted(self)
         if array is None:
             return method(self, X, *args, **kwargs)
         if isinstance(getattr(self, array), np.ndarray) and not is_dispatched(X):

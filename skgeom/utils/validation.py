@@ -10,10 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import assert_all_finite, compute_class_weight, validation
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from skgeom.utils import _sklearn
-from skgeom.utils._dask import check_not_dask, empty_block, in_memory, is_dask
+from skgeom.utils._dask import (
+    check_not_dask,
+    computed,
+    empty_block,
+    in_memory,
+    is_dask,
+)
 from skgeom.utils._sklearn import is_pandas_na, is_scalar_nan, num_samples
 from skgeom.utils.array_api import (
     adjoint,
@@ -76,6 +82,7 @@ def validated_samples(
     groups=None,
     *,
     reset=True,
+    batch=False,
     numeric=False,
     double=False,
     dask=False,
@@ -95,6 +102,8 @@ def validated_samples(
         The arguments of its method.
     reset : bool, default=True
         Whether to set the features of the estimator, instead of comparing them with X.
+    batch : bool, default=False
+        Whether X is a batch of ``partial_fit``, whose weights are not scaled.
     numeric : bool, default=False
         Whether y contains numbers, which are converted to float64, and not labels.
     double : bool, default=False
@@ -102,7 +111,7 @@ def validated_samples(
         finite.
     dask : bool, default=False
         Whether X may be a Dask array or data frame. Then only its features are
-        validated, and X, y and ``sample_weight`` are returned unchanged.
+        validated, and X and y are returned unchanged.
     check : callable, default=None
         Function that validates X, with the parameters of :func:`validate_data`, which
         is the default.
@@ -119,7 +128,7 @@ def validated_samples(
         if groups is not None:
             check_not_dask(estimator, X, "Use groups=None")
         validate_data(estimator, empty_block(X), ensure_min_samples=0, reset=reset)
-        return Samples(X, y, sample_weight)
+        return Samples(X, y, sample_weight if batch else scaled_weights(sample_weight))
     if double:
         options["dtype"] = _float_dtypes(X)[0]
     X = (check or validate_data)(estimator, X, reset=reset, **options)
@@ -129,7 +138,9 @@ def validated_samples(
         y = checked_targets(y, X, y_numeric=True)
         y = real_array(y, "y").astype(np.float64)
     else:
-        y = checked_labels(y, X)
+        y = checked_labels(y, X, whole=not batch)
+    if sample_weight is not None and not batch:
+        sample_weight = weights_of_fit(sample_weight, y)
     return _of_positive_weight(X, y, sample_weight, groups)
 
 
@@ -270,6 +281,36 @@ def check_sample_weight(sample_weight, X):
     return weights
 
 
+def weights_of_fit(sample_weight, X):
+    """Validated weights of all samples of a fit; None is a weight of 1 for each sample.
+
+    Errors are those of :func:`check_sample_weight`.
+    """
+    return scaled_weights(check_sample_weight(sample_weight, X))
+
+
+def scaled_weights(sample_weight):
+    """The weights of all samples of a fit, which count samples.
+
+    Weights whose sum is smaller than the number of samples of positive weight, such as
+    weights that sum to one, are scaled to that number. The weights of a part of the
+    samples are not scaled, because the parts would be scaled differently.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), Dask array, Dask series or None
+        The weights. Those of Dask data need not be valid.
+    """
+    if sample_weight is None:
+        return None
+    weights = sample_weight
+    with naming("sample_weight"):
+        if not is_dask(weights):
+            weights = np.asarray(on_cpu(weights))
+        total, number = computed(weights.sum(), (weights > 0).sum())
+        return weights * (number / total) if 0 < total < number else sample_weight
+
+
 def raise_too_large(largest, samples="X"):
     """Raise ValueError for values whose squares overflow."""
     raise ValueError(
@@ -408,6 +449,61 @@ def check_two_classes(classes, name, argument="y"):
             f"{found}. Add samples of a different class. Samples with sample_weight=0 "
             "do not count."
         )
+
+
+def classes_of_stream(classes, labels, known=None, announced=False):
+    """All classes after a batch of ``partial_fit``, and whether there are no others.
+
+    Parameters
+    ----------
+    classes : array-like of shape (n_classes,) or None
+        The argument of ``partial_fit``.
+    labels : ndarray
+        The distinct labels of the batch.
+    known : ndarray, default=None
+        The classes of earlier calls; None in the first call.
+    announced : bool, default=False
+        Whether an earlier call announced the known classes as all classes.
+
+    Returns
+    -------
+    classes : ndarray
+        The distinct labels, sorted.
+    announced : bool
+
+    Raises
+    ------
+    ValueError
+        If a label is not one of the announced classes, if other classes were announced
+        before, or if labels are of different types.
+    """
+    found = labels if known is None else union_of_classes(known, labels)
+    if classes is None and not announced:
+        return found, False
+    if classes is not None:
+        classes = known_labels(classes, "classes")
+        classes = check_array(
+            classes, ensure_2d=False, dtype=None, input_name="classes"
+        )
+        with naming("classes"):
+            unique_labels(classes, found)  # raises if strings and numbers are mixed
+        classes = np.unique(classes)
+        check_two_classes(classes, "partial_fit", "classes")
+    if announced:
+        if classes is not None and not np.array_equal(classes, known):
+            raise ValueError(
+                f"partial_fit received classes={classes.tolist()}, but the first call "
+                f"had classes={known.tolist()}. Pass the same classes, or None."
+            )
+        classes = known
+    missing = [label for label in found.tolist() if label not in {*classes.tolist()}]
+    if missing:
+        raise ValueError(
+            f"y has the label {missing[0]!r}, which is not in classes="
+            f"{classes.tolist()}. Pass all classes in the first call of partial_fit, "
+            "or None."
+        )
+    return classes, True
 
 
 def kind_of(labels):
@@ -562,7 +658,7 @@ def check_not_dict(values, name):
         raise ValueError(
             f"{name} must be a list of one value per class, in the order of classes_, "
             f"not a {'dict' if isinstance(values, Mapping) else 'labelled series'}. "
-            f"Use [{name}[label] for label in np.unique(y)]."
+            f"Use [{name}[label] for label in classes], with the sorted class labels."
         )
 
 
@@ -635,7 +731,9 @@ def check_labels(values, axis, expected, name, of):
 # Remedy for matrices that are not positive definite, in messages.
 _SHRINK = (
     "Add 0.001 of the mean diagonal entry to the diagonal, or use a shrunk "
-    'covariance estimate, for example pyriemann.estimation.Covariances("oas").'
+    'covariance estimate, for example pyriemann.estimation.Covariances("oas"). After '
+    "an average reference, project all matrices onto the same basis with one dimension "
+    "less, as the user guide describes."
 )
 _INDEFINITE = (
     "The eigenvalue is not a rounding error, so the matrix is not a covariance matrix. "

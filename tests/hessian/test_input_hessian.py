@@ -210,8 +210,8 @@ def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
     torch = pytest.importorskip("torch")
     X, y = data
     X = X + 100 * (kernel == "rbf")  # far from the origin
-    gamma = {"rbf": 0.05, "poly": "auto"}[kernel]
-    model = KDA(kernel=kernel, degree=2, gamma=gamma, class_weight={0: 5}).fit(X, y)
+    gamma = {"rbf": 0.05, "poly": "select"}[kernel]
+    model = KDA(kernel=kernel, degree=2, gamma=gamma).fit(X, y, 1.0 + 4 * (y == 0))
     calibration, priors = model.calibration_, torch.tensor(model.priors_)
     log_priors = calibration.prior_weight * torch.log(priors)
     means = torch.tensor(model.means_ * calibration.mean_factors[:, None])

@@ -19,7 +19,7 @@ SOLVERS = ["eigen", "cholesky", "nystroem"]
 
 
 def scatter_matrices(K, y):
-    """S_t and S_w of equation 12."""
+    """S_t and S_w of the docstring."""
     total = len(K) * np.cov(K.T, bias=True)
     of_classes = [K[y == label].T for label in np.unique(y)]
     return total, sum(k.shape[1] * np.cov(k, bias=True) for k in of_classes)
@@ -43,8 +43,8 @@ def angle(A, B):
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_equation_13(wine, solver, penalty, criterion):
-    """A direct solution with scipy, of centred matrices as the paper writes them."""
+def test_maximizes_the_ratio(wine, solver, penalty, criterion):
+    """A direct solution with scipy, of centred matrices as in the docstring."""
     X, y = wine
     K = rbf_kernel(X, gamma=0.05)
     n = len(K)
@@ -62,7 +62,7 @@ def test_equation_13(wine, solver, penalty, criterion):
     assert kda.lambda_ == pytest.approx(0.3)
     assert_allclose(kda.eigenvalues_, expected[:-3:-1], rtol=1e-8)
     assert angle(kda.transform(X), centered @ alpha[:, -2:]) < 1e-6
-    # Equation 14, and the scale: the denominator is one, for covariances.
+    # Centered components, and the scale: the denominator is one, for covariances.
     x = X[:5] + 0.1
     rows = (rbf_kernel(x, X, gamma=0.05) - K.mean(axis=0)) @ C
     coefficients = alpha[:, :-3:-1] * np.sqrt(n)

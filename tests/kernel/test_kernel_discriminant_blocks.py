@@ -39,11 +39,7 @@ ROWS = (700, 0, 1, 396, 700)
         {"penalty": "identity", "criterion": "total"},
         {"kernel": "chi2", "gamma": None, "calibration": None},
         {"kernel": minimum, "n_landmarks": 20, "regularization": 1e-3},
-        {
-            "class_weight": "balanced",
-            "priors": "uniform",
-            "regularization": 1e-4,
-        },
+        {"priors": "uniform", "regularization": 1e-4},
     ],
 )
 def test_blocks_give_the_model_of_memory(digits, settings):

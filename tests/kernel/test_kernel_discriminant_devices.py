@@ -24,10 +24,10 @@ MODELS = [
     KDA(**LANDMARKS, kernel="poly", degree=1.5, regularization=1e-3),
 ]
 RARE_MODELS = [
-    KDA(regularization=1e-5, class_weight="balanced"),
+    KDA(regularization=1e-5, priors="uniform"),
     KDA(kernel="laplacian", gamma=0.01),
     KDA(kernel="sigmoid", gamma=1e-3, penalty="identity"),
-    KDA(kernel="cosine", priors="uniform"),
+    KDA(kernel="cosine"),
     KDA(kernel="poly", degree=2, calibration=Calibration(temperature=2.0)),
     KDA(**LANDMARKS),
 ]

@@ -14,7 +14,7 @@ MODELS = [
     KDA(kernel="linear", penalty="identity"),
     KDA(kernel="poly", gamma=0.5, degree=2, solver="eigen", regularization=1e-3),
     KDA(kernel="sigmoid", gamma=1e-3, penalty="identity"),
-    KDA(kernel="cosine", class_weight="balanced"),
+    KDA(kernel="cosine", priors="uniform"),
     KDA(solver="nystroem", n_landmarks=100, regularization=1e-4, random_state=0),
 ]
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import GaussianClassifier, RejectionClassifier
+from skgeom import GaussianClassifier, GaussianRegressor, RejectionClassifier
 from skgeom.plotting import DecisionRegionsDisplay
 
 
@@ -104,3 +104,7 @@ def test_bad_input(iris):
         draw(model, X, y, projection=KernelPCA(2, kernel="rbf", gamma=1).fit(X))
     with pytest.raises(ValueError, match="vary in less than two directions"):
         draw(model, X[:2], y[:2], projection=pca)
+    with pytest.raises(
+        TypeError, match="must be a classifier, got a GaussianRegressor"
+    ):
+        draw(GaussianRegressor(n_levels=4, prior_samples=1).fit(X, X[:, 0]), X)

@@ -183,3 +183,11 @@ def test_labels_that_begin_with_an_underscore_are_in_the_legend():
     display = ClassEllipsesDisplay(names, np.zeros((3, 2)), [np.eye(2)] * 3).plot()
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert [text.strip() for text in texts] == names
+
+
+def test_features_in_different_units_have_different_scales(iris):
+    X, y = iris
+    for factor, aspect in ((1, 1.0), (100, "auto")):
+        statistics = ClassStatistics.from_data(X * [factor, 1, 1, 1], y)
+        display = ClassEllipsesDisplay.from_statistics(statistics)
+        assert display.ax_.get_aspect() == aspect

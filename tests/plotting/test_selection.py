@@ -11,28 +11,35 @@ from skgeom import GaussianClassifier
 from skgeom.plotting import SelectionDisplay
 
 
-def test_from_estimator(iris):
+def test_the_best_score_of_each_value_is_drawn(iris):
     model = make_pipeline(PCA(3), GaussianClassifier()).fit(*iris)
-    selection = model[-1].selection_
     display = SelectionDisplay.from_estimator(model, color="red")
     assert display.ax_.get_xlabel() == "ridge" and display.ax_.get_xscale() == "log"
+    selection = model[-1].selection_
+    ridges, scores = selection.candidates["ridge"], selection.scores
     line, _, _ = display.errorbar_.lines
-    selected, candidates = selection.selected, selection.candidates
-    shown = candidates["target"] == selected["target"]
-    shown &= candidates["pooling"] == selected["pooling"]
-    assert_allclose(line.get_xdata(), candidates["ridge"][shown][::-1])
-    assert_allclose(line.get_ydata(), selection.scores[shown][::-1])
-    marked = display.ax_.lines[-1]
-    assert marked.get_xdata() == selected["ridge"]
-    assert marked.get_ydata() == selection.scores[selection.index]
-    display = SelectionDisplay.from_estimator(model, "pooling", ax=display.ax_)
-    assert np.isfinite(display.errorbar_.lines[0].get_xdata()).all()
+    assert_allclose(line.get_xdata(), np.unique(ridges))
+    expected = [scores[ridges == ridge].max() for ridge in np.unique(ridges)]
+    assert_allclose(line.get_ydata(), expected)
+    *_, dotted, marked = display.ax_.lines
+    assert dotted.get_ydata()[0] == scores.max()
+    assert marked.get_xdata() == selection.selected["ridge"]
+    assert marked.get_ydata() == scores[selection.index]
+
+
+@pytest.mark.parametrize("name", ["pooling", "target"])
+def test_values_that_are_not_finite_numbers_are_equally_spaced(name, iris):
+    model = GaussianClassifier().fit(*iris)
+    display = SelectionDisplay.from_estimator(model, name)
+    texts = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert texts[-1] == {"pooling": "inf", "target": "identity"}[name]
+    assert display.ax_.lines[-1].get_xdata() in np.arange(len(texts))
 
 
 def test_bad_input(iris):
     model = GaussianClassifier().fit(*iris)
-    with pytest.raises(ValueError, match=r"name must be one of \['pooling', 'ridge'\]"):
-        SelectionDisplay.from_estimator(model, "target")
+    with pytest.raises(ValueError, match=r"name must be one of \['target', 'poo"):
+        SelectionDisplay.from_estimator(model, "gamma")
     with pytest.raises(ValueError, match="selection_ of GaussianClassifier is None"):
         SelectionDisplay.from_estimator(model.set_params(regularization=1).fit(*iris))
     with pytest.raises(TypeError, match="must be an estimator with selection_"):

@@ -152,6 +152,39 @@ def with_label_noise(model, X):
 
 
 @pytest.mark.parametrize("name", each(WEIGHTED))
+def test_small_weights_are_scaled(name):
+    """Survey weights that sum to one are weights of mean one."""
+    case = WEIGHTED[name]
+    X, y = data_of(case, 0)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, size=len(y))
+    weights[::9] = 0
+    weights *= np.count_nonzero(weights) / weights.sum()
+    model = fitted(case, X, y, sample_weight=weights)
+    for factor in (1 / weights.sum(), 1e-30):
+        again = fitted(case, X, y, sample_weight=factor * weights)
+        same(case, outcome(again, X), outcome(model, X))
+
+
+@pytest.mark.parametrize("name", each(WEIGHTED))
+def test_samples_of_weight_zero_are_left_out(name):
+    case = WEIGHTED[name]
+    X, y = data_of(case, 0)
+    kept = np.arange(len(y)) % 4 > 0
+    far = np.where(np.expand_dims(kept, tuple(range(1, X.ndim))), X, 5 * X)
+    model = fitted(case, far, y, sample_weight=2.0 * kept)
+    again = fitted(case, X[kept], y[kept], sample_weight=np.full(kept.sum(), 2.0))
+    same(case, outcome(model, X), outcome(again, X))
+
+
+def test_every_supervised_estimator_accepts_weights():
+    public_names = {*skgeom.__all__}
+    without = {"LandmarkKernelPCA", "RegionCovariance"}  # not supervised
+    assert {name.split(",")[0] for name in WEIGHTED} == {
+        name.split(",")[0] for name in ESTIMATORS
+    } & public_names - without
+
+
+@pytest.mark.parametrize("name", each(WEIGHTED))
 def test_a_class_of_weight_zero_is_left_out(name):
     """As if the samples were removed: a bootstrap sample may lack a rare class."""
     case = WEIGHTED[name]

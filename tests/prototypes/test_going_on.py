@@ -128,18 +128,6 @@ def test_partial_fit_after_fit_is_the_last_epoch_again(spd):
     assert_array_equal(model.loss_curve_[:-1], curve)
 
 
-def test_partial_fit_needs_samples_of_all_classes_first(spd, first_samples):
-    X, y = spd
-    with pytest.raises(ValueError, match="2 has no sample; with n_components"):
-        model = PLRSQ(init=first_samples, n_components=2)
-        model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
-    model = PLRSQ()
-    for rows, weights in ((y < 2, None), (y < 3, y < 2)):
-        with pytest.raises(ValueError, match="class 2 has no sample of positive"):
-            model.partial_fit(X[rows], y[rows], [0, 1, 2], weights)
-    assert not hasattr(model, "classes_")
-
-
 def test_learnt_sigma2_stays_in_partial_fit(spd):
     with pytest.raises(ValueError, match="partial_fit does not support sigma2"):
         PLRSQ(sigma2="learn").partial_fit(*spd)

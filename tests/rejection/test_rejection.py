@@ -42,6 +42,61 @@ def test_rejects_below_the_threshold(threshold, expected, given):
     assert_array_equal(model.predict([[np.nan] * 3]), [-1])
 
 
+COSTS = [[0.0, 1, 5, 0.5], [2, 0, 1, 0.4], [9, 4, -1, 3]]
+
+
+def test_costs(blobs):
+    """The expected cost of each prediction is computed class by class."""
+    X, y = blobs
+    names = np.array(["a", "b", "c"])[y]
+    bayes = GaussianNB().fit(X, names)
+    model = RejectionClassifier(bayes, cost_matrix=COSTS).fit(X, names)
+    assert model.threshold_ is None
+    predicted = model.predict(X)
+    for probabilities, found in zip(bayes.predict_proba(X), predicted, strict=True):
+        costs = dict.fromkeys(["a", "b", "c", "rejected"], 0.0)
+        for probability, row in zip(probabilities, COSTS, strict=True):
+            for label, cost in zip(costs, row, strict=True):
+                costs[label] += probability * cost
+        assert found == min(costs, key=costs.get)
+    assert set(predicted) == {"a", "b", "c", "rejected"}
+
+
+def test_equal_costs_of_errors_are_a_threshold(given):
+    """Chow's rule; the probabilities are dyadic, so ties are exact."""
+    X = np.random.default_rng(0).multinomial(64, [0.6, 0.3, 0.1], size=300) / 64
+    X[0] = [0.75, 0.25, 0]
+    y = np.arange(300) % 3
+    costs = np.column_stack([1 - np.eye(3), np.full(3, 0.25)])
+    model = RejectionClassifier(given, cost_matrix=costs).fit(X, y)
+    chow = RejectionClassifier(given, threshold=0.75).fit(X, y)
+    predicted = model.predict(X)
+    assert_array_equal(predicted, chow.predict(X))
+    assert predicted[0] == 0 and -1 in predicted
+    assert_array_equal(model.predict([[np.nan] * 3]), [-1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda C: C.iloc[[1, 0, 2]], "cost_matrix has the label 'b' at position 0"),
+        (lambda C: C.iloc[:, [1, 0, 2, 3]], "cost_matrix has the label 'b' at pos"),
+        (lambda C: C.iloc[:, :3], r"shape \(3, 4\), got \(3, 3\)\..* last column"),
+        (lambda C: C.iloc[:2], r"shape \(3, 4\), got \(2, 4\)"),
+        (lambda C: C.replace(9, np.nan), "cost_matrix contains NaN"),
+    ],
+)
+def test_costs_with_labels(change, message, blobs):
+    X, y = blobs
+    names = np.array(["a", "b", "c"])[y]
+    costs = pd.DataFrame(COSTS, list("abc"), [*"abc", "referral"])
+    model = RejectionClassifier(GaussianNB(), cost_matrix=costs).fit(X, names)
+    given = RejectionClassifier(GaussianNB(), cost_matrix=COSTS).fit(X, names)
+    assert_array_equal(model.predict(X), given.predict(X))
+    with pytest.raises(ValueError, match=message):
+        model.set_params(cost_matrix=change(costs)).fit(X, names)
+
+
 def test_rate(given):
     """Two that are as near: the smaller; 0.29 * 100 is less than 29 by rounding."""
     X, y = np.empty((100, 2)), [0, 1] * 50
@@ -281,6 +336,7 @@ def test_weights_with_an_alias(make, blobs):
     [
         ({"threshold": 0.5, "rejection_rate": 0.1}, "Only one of threshold=0.5"),
         ({"target_error": 0.5, "rejection_rate": 0.1}, "rate=0.1 and target_error=0.5"),
+        ({"threshold": 0.5, "cost_matrix": COSTS}, "of threshold=0.5 and cost_matrix"),
         ({"target_error": 1}, "The 'target_error' parameter"),
         ({"confidence_level": 1}, "The 'confidence_level' parameter"),
         ({"threshold": 1.1}, "The 'threshold' parameter"),

@@ -15,6 +15,7 @@ RULES = [
     {"threshold": 0.7},
     {"rejection_rate": 0.2, "cv": 3},
     {"target_error": 0.5, "cv": 3},
+    {"cost_matrix": [[0, 1, 2, 0.7], [1, 0, 1, 0.5], [2, 1, 0, 0.7]]},
 ]
 
 

@@ -168,3 +168,13 @@ def test_pipeline_of_moabb_equals_a_loop(tmp_path, monkeypatch):
         model = PLRSQ().fit(Z, y[train])
         scores = model.predict_proba(Recentering().fit_transform(X[test]))[:, 1]
         assert_allclose(row.score, roc_auc_score(y[test] == "right_hand", scores))
+
+
+def test_adaptation_without_domains_warns(subjects):
+    X, y, domain = subjects
+    scorer = make_domain_scorer(accuracy_score, adapt=True)
+    model = TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y, domain)
+    with pytest.warns(UserWarning, match="received no domain.*enable_metadata_routing"):
+        scorer(model, X, y)
+    scorer(model, X, y, domain=domain)
+    scorer(TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y), X, y)
