@@ -110,7 +110,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         Prior probabilities of the classes.
     regularization_ : float
         The variance that is added: 0 for ``"auto"``.
-    shrinkage_ : ndarray of shape (n_classes,)
+    class_shrinkages_ : ndarray of shape (n_classes,)
         The intensity :math:`\rho_k` with which the covariance of each class is shrunk
         towards the pooled covariance: 1 for ``covariance="shared"``, and 0 if the
         covariances are not shrunk.
@@ -435,7 +435,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         self._gaussians = None
         statistics = in_host_memory(self.statistics_)
         is_shared, n_classes = self.covariance == "shared", len(statistics.counts)
-        self.shrinkage_, self.ridge_ = np.full(n_classes, 1.0 * is_shared), 0.0
+        self.class_shrinkages_, self.ridge_ = np.full(n_classes, 1.0 * is_shared), 0.0
         self.regularization_, self.target_ = 0.0, None
         if self.regularization != "auto":
             self.regularization_ = float(self.regularization)
@@ -443,7 +443,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
             gaussians = self._shrunk_gaussians(statistics, held_out)
         else:
             gaussians = gaussians_of(statistics, self.regularization_, is_shared)
-        self.shrinkage_, self.ridge_ = gaussians.intensities, gaussians.ridge
+        self.class_shrinkages_, self.ridge_ = gaussians.intensities, gaussians.ridge
         seen, rows = statistics.classes.astype(self.classes_.dtype), slice(None)
         if len(seen) < len(self.classes_):
             # The prior of a class without samples is zero: its Gaussian is arbitrary.

@@ -11,6 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import skgeom
 from skgeom import baselines
@@ -72,6 +75,13 @@ ESTIMATORS = {
         skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
         holds=LINEAR | {SHIFT},
     ),
+    # LinearDiscriminantAnalysis does not accept weights.
+    "CovarianceHessianProjection, LogisticRegression": Case(
+        skgeom.CovarianceHessianProjection(
+            make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8))
+        ),
+        holds={WEIGHTS, SHIFT},
+    ),
     # The pooled covariance is shrunk towards its diagonal, so that units do not matter.
     "GaussianClassifier": Case(
         skgeom.GaussianClassifier(), holds=(LINEAR | {SHIFT, WEIGHTS}) - {ROTATION}
@@ -113,10 +123,10 @@ ESTIMATORS = {
         skgeom.LandmarkKernelPCA(3, random_state=0), holds={SCALE, SHIFT, ROTATION}
     ),
     "Recentering": Case(
-        skgeom.Recentering(), "matrices", holds={SCALE, ROTATION, ORDER}
+        skgeom.Recentering(), "matrices", holds={SCALE, ROTATION, ORDER, WEIGHTS}
     ),
     "TransferDiscriminantAnalysis": Case(
-        skgeom.TransferDiscriminantAnalysis(), "matrices", holds=OF_MATRICES
+        skgeom.TransferDiscriminantAnalysis(), "matrices", holds=OF_MATRICES | {WEIGHTS}
     ),
     "RegionCovariance": Case(skgeom.RegionCovariance(), "images", holds={ORDER}),
     "LOL": Case(baselines.LOL(3), holds=LINEAR | {SHIFT}),

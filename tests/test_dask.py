@@ -480,7 +480,7 @@ def test_shrinkage_is_selected_by_the_same_samples(n_samples, weighted, rng):
     blocks = da.from_array(X, chunks=(n_samples // 7, 2))
     model = GaussianClassifier().fit(blocks, y, weights)
     assert model.selection_ is not None
-    assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
+    assert_allclose(model.class_shrinkages_, expected.class_shrinkages_, rtol=1e-9)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
 

@@ -157,7 +157,7 @@ VARIANTS = [
 # Some labels are random, or classes are so far apart that a warning is right.
 expected_warnings = pytest.mark.filterwarnings(
     "ignore:(The (selected (regul|gamma)|filters do not sep|predictions of held-out)"
-    "|prior_samples is not selected)"
+    "|prior_samples is not selected|shrinkage='auto' uses 1)"
 )
 
 

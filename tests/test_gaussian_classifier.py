@@ -97,7 +97,7 @@ def test_partial_fit_in_any_order(covariance, regularization, drawn, rng):
         model.partial_fit(X[rows], y[rows])
     expected.fit_statistics(ClassStatistics.from_data(X, y))
     assert model.selection_ is None and model.label_noise_ == 0
-    assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
+    assert_allclose(model.class_shrinkages_, expected.class_shrinkages_, rtol=1e-9)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
 
@@ -189,7 +189,7 @@ def test_a_small_class_does_not_spoil_the_others():
     X, y, X_test, y_test = gaussian_problem(0)
     model = GaussianClassifier(priors="uniform").fit(X, y)
     assert model.score(X_test, y_test) > 0.98
-    assert model.shrinkage_[:2].max() < 0.05 < model.shrinkage_[2]
+    assert model.class_shrinkages_[:2].max() < 0.05 < model.class_shrinkages_[2]
     assert model.regularization_ == 0
 
 
@@ -197,7 +197,7 @@ def test_equal_covariances_are_pooled():
     X, y, X_test, y_test = gaussian_problem(2, [np.eye(10)] * 3)
     model = GaussianClassifier(priors="uniform").fit(X, y)
     assert model.score(X_test, y_test) > 0.95
-    assert model.shrinkage_.min() > 0.5
+    assert model.class_shrinkages_.min() > 0.5
 
 
 def test_classes_that_vary_in_different_directions(rng):
@@ -268,7 +268,7 @@ def test_the_selection_is_stored():
     selected = selection.selected
     q = selected["pooling"] * 10
     expected = 1.0 if np.isinf(q) else q / (counts - 1 + q)
-    assert_allclose(model.shrinkage_, expected)
+    assert_allclose(model.class_shrinkages_, expected)
     assert (model.ridge_, model.target_) == (selected["ridge"], selected["target"])
     best = np.nanargmax(selection.scores)
     assert selection.standard_errors[best] == 0
@@ -281,7 +281,7 @@ def test_the_selection_is_stored():
         assert other.temperature_ == 1
     model = GaussianClassifier("shared").fit(X, y)
     assert (model.selection_.candidates["pooling"] == np.inf).all()
-    assert (model.shrinkage_ == 1).all()
+    assert (model.class_shrinkages_ == 1).all()
 
 
 def test_a_class_of_one_training_sample_has_the_pooled_covariance(rng):
@@ -322,7 +322,7 @@ def test_posteriors_are_tempered_with_random_labels(covariance, drawn):
     W = np.tensordot(own.counts - 1, own.covariances, axes=1) / len(y)
     variances = np.diag(W) if model.target_ == "diagonal" else np.full(4, W.trace() / 4)
     joint = []
-    for k, rho in enumerate(model.shrinkage_):
+    for k, rho in enumerate(model.class_shrinkages_):
         S = own.covariances[k] * (own.counts[k] - 1) / own.counts[k]
         S = (1 - model.ridge_) * ((1 - rho) * S + rho * W)
         S = S + model.ridge_ * np.diag(variances)
@@ -407,9 +407,9 @@ def test_partial_fit_keeps_the_selected_prior():
     assert expected.selection_ is not None
     fitted = GaussianClassifier().fit(X.repeat(3, axis=0), y.repeat(3))
     model = fitted.partial_fit(X[:1].repeat(3, axis=0), y[:1].repeat(3))
-    assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
+    assert_allclose(model.class_shrinkages_, expected.class_shrinkages_, rtol=1e-9)
     alone = GaussianClassifier().fit(X, y)
-    assert_allclose(expected.shrinkage_, alone.shrinkage_, rtol=0.01)
+    assert_allclose(expected.class_shrinkages_, alone.class_shrinkages_, rtol=0.01)
 
 
 def test_a_class_that_comes_after_fit_with_few_samples_is_predicted():
@@ -425,7 +425,7 @@ def test_a_number_and_an_estimator_are_not_shrunk(drawn):
     for parameters in ({"regularization": 0.1}, {"covariance_estimator": "oas"}):
         model = GaussianClassifier(**parameters).fit(X, y)
         assert model.selection_ is None and model.target_ is None
-        assert_array_equal(model.shrinkage_, 0)
+        assert_array_equal(model.class_shrinkages_, 0)
         assert model.ridge_ == 0
 
 

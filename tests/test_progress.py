@@ -118,7 +118,13 @@ def test_callbacks_hear_of_each_stage(estimator, stages, X, y, callbacks):
 @ignores_warnings
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("of the user")])
 @pytest.mark.parametrize(
-    "estimator", [SQFA(regularization=1.0), skgeom.GMLVQ(tol=1e-4)], ids=repr
+    "estimator",
+    [
+        SQFA(regularization=1.0),
+        skgeom.GMLVQ(tol=1e-4),
+        skgeom.KernelDiscriminantAnalysis(),
+    ],
+    ids=repr,
 )
 def test_an_error_of_a_callback_changes_nothing(estimator, error, callbacks):
     for at in (0, 3):

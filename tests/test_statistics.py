@@ -310,7 +310,7 @@ def test_classes_of_less_than_one_sample_do_not_change_the_pooled_covariance(rng
     pooled = statistics.covariances[:2].mean(axis=0)
     np.testing.assert_allclose(statistics.shrunk(1).covariances[5], pooled)
     model = GaussianClassifier().fit_statistics(statistics)
-    assert model.shrinkage_.max() <= 1
+    assert model.class_shrinkages_.max() <= 1
 
 
 def test_shrunk_by_given_intensities(rng):

@@ -2,10 +2,9 @@
 
     python tools/names.py
 
-A name has one meaning in all estimators. ``SHARED`` states the meaning of each name
-that several estimators have, and words of which the description of the name contains
-one in every estimator. ``tests/test_names.py`` checks both, and that the table is
-current.
+A name has one meaning in all estimators. The first sentence of its description is the
+same, or ``SHARED`` states the meaning, and words of which each description contains
+one. ``tests/test_names.py`` checks this, and that the table is current.
 """
 
 import csv
@@ -26,6 +25,7 @@ TABLE = Path(__file__).parents[1] / "doc" / "names.csv"
 # Name: meaning, words.
 SHARED = {
     "batch_size": ("Number of samples in each step of the optimization.", "samples"),
+    "class_shrinkages_": ("Intensity of the shrinkage of each class.", "intensit"),
     "class_weight": ("Weights of the classes in training.", "weights"),
     "classes_": ("The sorted class labels.", "class labels"),
     "components_": (
@@ -59,7 +59,10 @@ SHARED = {
         "Number of components, that is, rows of ``components_``.",
         "number|size|rows",
     ),
-    "n_features_in_": ("Number of features, or rows of matrices, of X.", "number|size"),
+    "n_features_in_": (
+        "Number of features, or rows of matrices, of X.",
+        "number|size|length",
+    ),
     "n_iter_": ("Number of iterations until the optimization ended.", "number"),
     "n_landmarks": ("Number of samples that represent all samples.", "landmarks"),
     "objective_": ("The value of the objective that was reached.", "mean|dispersion"),
@@ -90,7 +93,7 @@ SHARED = {
     "statistics_": ("Counts, means and covariances of the classes.", "counts"),
     "temperature": (
         "Divisor T of the scores of the classes, which calibrates probabilities.",
-        "temperature|divided",
+        "temperature|divi",
     ),
     "temperature_": ("The value of the temperature that was used.", "temperature"),
     "tol": ("Tolerance with which the optimization stops.", "stops"),
@@ -115,6 +118,11 @@ def descriptions():
     return {name: found[name] for name in sorted(found)}
 
 
+def first_sentence(text):
+    """The first sentence of a description, or its part before a colon."""
+    return re.split(r"(?<=[.;:])\s", text)[0].rstrip(";:.") + "."
+
+
 def table():
     """The table as text."""
     file = io.StringIO()
@@ -124,8 +132,7 @@ def table():
         if name in SHARED:
             meaning = SHARED[name][0]
         else:
-            meaning = re.split(r"(?<=[.;:])\s", next(iter(texts.values())))[0]
-            meaning = meaning.rstrip(";:.") + "."
+            meaning = first_sentence(next(iter(texts.values())))
         estimators = ", ".join(f":class:`~{path(name)}`" for name in texts)
         writer.writerow([f"``{name}``", meaning, estimators])
     return file.getvalue()

@@ -69,7 +69,8 @@ plt.show()
 #
 # Suppose that an error costs 10 units and a referral costs 2 units. A referral costs
 # less than a decision if the probability of an error exceeds 2 / 10. The threshold of
-# the confidence is therefore 1 - 2 / 10 [1]_.
+# the confidence is therefore 1 - 2 / 10 [1]_. If a missed disease costs more than a
+# false alarm, set ``cost_matrix`` instead of ``threshold``.
 
 error_cost, referral_cost = 10, 2
 threshold = 1 - referral_cost / error_cost

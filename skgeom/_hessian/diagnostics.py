@@ -88,8 +88,8 @@ class ProjectionConditions:
         contribution of sample i to the Gauss-Newton matrix. The value is k if k samples
         contribute equally and the other samples do not contribute. NaN without a
         Hessian.
-    n_samples : int
-        The number of samples.
+    n_samples : float
+        The number of samples, or the sum of their weights.
 
     See Also
     --------
@@ -123,7 +123,7 @@ class ProjectionConditions:
     hessian_dominance: float
     mean_alignment: float
     effective_samples: float
-    n_samples: int
+    n_samples: float
 
     def __str__(self):
         parts = zip(self.classes.tolist(), self.isotropy, self.correlation, strict=True)
@@ -143,7 +143,7 @@ class ProjectionConditions:
                 "first / second eigenvalue of the Hessian: "
                 f"{self.hessian_dominance:.3g} (best large)",
                 f"effective samples of the Hessian: {self.effective_samples:.0f} of "
-                f"{self.n_samples}",
+                f"{self.n_samples:.0f}",
             ]
         return "\n".join(rows)
 
@@ -152,7 +152,7 @@ class ProjectionConditions:
         return html_table(type(self).__name__, ["condition", "value"], rows)
 
 
-def separation_grid(X, codes, covariance_axes, hessian_axes):
+def separation_grid(X, codes, weights, covariance_axes, hessian_axes):
     """Separation of classes along each pair of axes; the axes are rows.
 
     With more than two classes, the results are means over the pairs of classes.
@@ -161,9 +161,10 @@ def separation_grid(X, codes, covariance_axes, hessian_axes):
     variance plus a quarter of the squared distance of their means.
     """
     Z = X @ np.concatenate([covariance_axes, hessian_axes]).T
-    groups = [Z[codes == code] for code in range(codes.max() + 1)]
-    means = np.array([group.mean(axis=0) for group in groups])
-    variances = np.mean([group.var(axis=0) for group in groups], axis=0)
+    parts = [codes == code for code in range(codes.max() + 1)]
+    moments = [mean_and_covariance(Z[part], weights[part]) for part in parts]
+    means = np.array([mean for mean, _ in moments])
+    variances = np.mean([np.diag(covariance) for _, covariance in moments], axis=0)
     distances = np.mean([(a - b) ** 2 for a, b in combinations(means, 2)], axis=0)
     count = len(covariance_axes)
     shape = len(hessian_axes), count
@@ -175,10 +176,13 @@ def separation_grid(X, codes, covariance_axes, hessian_axes):
     return SeparationGrid(between, within, ratio)
 
 
-def check_conditions(projection, X, codes, traces):
-    """Diagnostics of training samples, given the traces of their Gauss-Newton terms."""
+def check_conditions(projection, X, codes, weights, traces):
+    """Diagnostics of training samples, given the traces of their Gauss-Newton terms.
+
+    The traces contain the weights.
+    """
     parts = [np.flatnonzero(codes == k) for k in range(len(projection.classes_))]
-    moments = [mean_and_covariance(X[part]) for part in parts]
+    moments = [mean_and_covariance(X[part], weights[part]) for part in parts]
     means, covariances = map(np.array, zip(*moments, strict=True))
     # Scaled to values up to one, whose squares neither overflow nor underflow.
     tiny = np.finfo(np.float64).tiny
@@ -194,7 +198,7 @@ def check_conditions(projection, X, codes, traces):
         if traces is not None:
             hessian_dominance = _dominance(projection.hessian_eigenvalues_)
             traces = traces / max(traces.max(), tiny)
-            effective = float(traces.sum() ** 2 / (traces**2).sum())
+            effective = float(traces.sum() ** 2 / (traces**2 / weights).sum())
     return ProjectionConditions(
         classes=projection.classes_,
         isotropy=isotropy,
@@ -205,15 +209,15 @@ def check_conditions(projection, X, codes, traces):
             means - means.mean(axis=0), projection.covariance_eigenvectors_[0]
         ),
         effective_samples=effective,
-        n_samples=len(codes),
+        n_samples=float(weights.sum()),
     )
 
 
-def mean_and_covariance(samples):
-    """Mean and covariance (divided by n) of samples."""
-    mean = samples.mean(axis=0)
+def mean_and_covariance(samples, weights):
+    """Mean and covariance (divided by the sum of the weights) of samples."""
+    mean = np.average(samples, axis=0, weights=weights)
     centered = samples - mean
-    return mean, centered.T @ centered / len(samples)
+    return mean, centered.T @ (weights[:, None] * centered) / weights.sum()
 
 
 def _dominance(eigenvalues):

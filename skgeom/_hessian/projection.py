@@ -8,7 +8,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from skgeom._hessian.diagnostics import (
@@ -36,13 +35,14 @@ from skgeom.utils._sklearn import (
 from skgeom.utils.array_api import (
     to_numpy,
 )
-from skgeom.utils.errors import naming
+from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method, on_host, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     checked_labels,
+    class_factors,
     encoded_labels,
     named_like_fit,
     raise_too_large,
@@ -108,8 +108,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the mean Hessian and in the training of the
         classifier. If the classifier does not accept ``sample_weight``, ``fit`` warns
-        and only the mean Hessian is weighted. With "balanced", all classes have the
-        same total weight. The covariance is not weighted.
+        and trains it without weights. With "balanced", all classes have the same total
+        weight. The covariance does not depend on ``class_weight``.
     random_state : int, RandomState instance or None, default=None
         Seed of the default network.
     verbose : int, default=0
@@ -226,7 +226,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         self.verbose = verbose
 
     @fit_method(nested_validation=True)
-    def fit(self, X, y):
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
+    def fit(self, X, y, sample_weight=None):
         """Fit the classifier, and compute the eigenvectors of both matrices.
 
         Parameters
@@ -235,6 +236,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             The samples; not modified.
         y : array-like of shape (n_samples,)
             Class labels of the samples, of at least two classes.
+        {sample_weight}
 
         Returns
         -------
@@ -244,23 +246,23 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is only one class, if there are fewer
-            features or positive eigenvalues than requested components, if the Hessian
-            is zero or contains infinite or NaN values, if the classifier has no
-            probabilities or its probabilities are not smooth, or if a frozen classifier
-            was fitted to different features or classes.
+            If X, y or ``sample_weight`` is malformed, if there is only one class, if
+            there are fewer features or positive eigenvalues than requested components,
+            if the Hessian is zero or contains infinite or NaN values, if the classifier
+            has no probabilities or its probabilities are not smooth, or if a frozen
+            classifier was fitted to different features or classes.
 
         Warns
         -----
         UserWarning
             If all probabilities are zero or one up to rounding, so that a few samples
-            determine the Hessian, if the classifier cannot be trained with
-            ``class_weight``, if one feature or a tenth of the features have more than
-            99 % of the variance of all features, or if one sample causes more than 99 %
-            of the variance.
+            determine the Hessian, if the classifier cannot be trained with weights, if
+            one feature or a tenth of the features have more than 99 % of the variance
+            of all features, or if one sample causes more than 99 % of the variance.
         """
-        given, y, *_ = validated_samples(self, X, y, double=True)
-        X = to_numpy(given)
+        samples = validated_samples(self, X, y, sample_weight, double=True)
+        given, y, copies, X = samples.X, samples.y, samples.weights, to_numpy(samples.X)
+        weights = np.ones(len(y)) if copies is None else copies
         self.classes_, codes = encoded_labels(y, type(self).__name__)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
         if not 0 < n_components <= n_features:
@@ -270,8 +272,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             )
         progress = current_progress()
         progress.start(X, y)
-        warn_if_outlier(X)
-        self.covariance_ = _covariance(X)
+        warn_if_outlier(X, copies, samples.rows)
+        self.covariance_ = _covariance(X, weights)
         if self.n_covariance:
             consequence = "Features of large variance determine the eigenvectors."
             warn_if_unscaled(np.diag(self.covariance_), consequence, self)
@@ -286,12 +288,17 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             progress.stage("training", n_steps=1)
             # torch modules accept samples on their device.
             samples = given if is_module(self.estimator) else X
-            weights = self._weights(y)
-            self.estimator_ = self._trained(samples, y, weights)
+            of_training = weights * self._class_factors(codes, weights)[codes]
+            self.estimator_ = self._trained(samples, y, copies, of_training)
             name = classifier_name(self.estimator_)
             progress.step("training", name, name="classifier")
             mean = mean_curvature(
-                self.estimator_, samples, y, weights, self.curvature, self.derivatives
+                self.estimator_,
+                samples,
+                y,
+                of_training,
+                self.curvature,
+                self.derivatives,
             )
             _check_saturation(mean, name)
             self.hessian_, traces = mean.matrix, mean.traces
@@ -304,10 +311,10 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             self.components_ = np.concatenate(
                 [self.components_, axes[: self.n_hessian]]
             )
-            self.separation_ = self._separation(X, codes)
+            self.separation_ = self._separation(X, codes, weights)
         self.n_covariance_ = self.n_covariance
         self.contributions_ = np.abs(self.components_)
-        self.conditions_ = check_conditions(self, X, codes, traces)
+        self.conditions_ = check_conditions(self, X, codes, weights, traces)
         return self
 
     @predict_method
@@ -344,24 +351,29 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
                 f"y must contain all classes {classes.tolist()} and no other classes, "
                 f"got {np.unique(y).tolist()}."
             )
-        return self._separation(X, np.searchsorted(classes, y))
+        return self._separation(X, np.searchsorted(classes, y), np.ones(len(y)))
 
-    def _weights(self, y):
-        """Weights of the samples for ``class_weight``."""
-        with naming("class_weight"):
-            weights = compute_sample_weight(self.class_weight, y)
-        if not (weights >= 0).all() or not weights.any():
+    def _class_factors(self, codes, weights):
+        """Factors of the weights of the classes, from ``class_weight``."""
+        sums = np.bincount(codes, weights)
+        factors = class_factors(self.class_weight, self.classes_, sums, zero=True)
+        if not factors.any():
             raise ValueError(
-                "class_weight must not be negative or zero for all classes, got "
+                "class_weight must not be zero for all classes, got "
                 f"{self.class_weight}."
             )
-        return weights
+        return factors
 
-    def _trained(self, X, y, weights):
-        """A fitted clone of the classifier; functions and modules are not fitted."""
+    def _trained(self, X, y, copies, weights):
+        """A fitted clone of the classifier; functions and modules are not fitted.
+
+        ``copies`` is ``sample_weight``, or None, and ``weights`` also contain the
+        weights of the classes.
+        """
         if self.estimator is None:
+            n_samples = len(y) if copies is None else copies.sum()
             n_classes = len(self.classes_)
-            estimator = default_network(len(y), n_classes, self.random_state)
+            estimator = default_network(n_samples, n_classes, self.random_state)
         elif is_function(self.estimator):
             return self.estimator
         else:
@@ -370,11 +382,11 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         if named and isinstance(estimator, FrozenEstimator):
             check_feature_names(estimator, named_like_fit(X, self), reset=False)
         parameters = {}
-        if self.class_weight is not None:
-            parameters = _weight_parameter(estimator, weights)
+        if copies is not None or self.class_weight is not None:
+            parameters = _weight_parameters(estimator, weights, copies)
         if parameters is None:
             warn_user(
-                "class_weight weights only the mean Hessian, because the fit method of "
+                "The classifier is trained without weights, because the fit method of "
                 f"{classifier_name(estimator)} does not accept sample_weight. Weight "
                 "the classes by its parameters, or freeze a trained classifier.",
                 UserWarning,
@@ -392,12 +404,12 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
             fit_some,
         )
 
-    def _separation(self, X, codes):
+    def _separation(self, X, codes, weights):
         # Up to ten leading eigenvectors of each matrix, as in figure 1.
         fitted, rank = on_host(self), min(self._hessian_rank, 10)
         covariance_axes = fitted.covariance_eigenvectors_[:10]
         hessian_axes = fitted.hessian_eigenvectors_[:rank]
-        return separation_grid(X, codes, covariance_axes, hessian_axes)
+        return separation_grid(X, codes, weights, covariance_axes, hessian_axes)
 
 
 def default_network(n_samples, n_classes, random_state=None):
@@ -423,12 +435,20 @@ def default_network(n_samples, n_classes, random_state=None):
     return make_pipeline(StandardScaler(), network)
 
 
-def _weight_parameter(estimator, weights):
-    """Arguments of ``fit`` with sample weights; None if they are not accepted."""
+def _weight_parameters(estimator, weights, copies):
+    """Arguments of ``fit`` with sample weights; None if they are not accepted.
+
+    The transformers of a pipeline receive the weights ``copies``, if they accept
+    weights: the weights of classes are those of the loss.
+    """
     if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        inner = _weight_parameter(last, weights)
-        return inner and {f"{name}__{key}": inner[key] for key in inner}
+        *steps, (name, last) = estimator.steps
+        inner = _weight_parameters(last, weights, copies)
+        found = inner and {f"{name}__{key}": inner[key] for key in inner}
+        for name, step in steps if found and copies is not None else ():
+            if has_fit_parameter(step, "sample_weight"):
+                found[f"{name}__sample_weight"] = copies
+        return found
     frozen = isinstance(estimator, FrozenEstimator)  # ignores all arguments
     if frozen or has_fit_parameter(estimator, "sample_weight"):
         return {"sample_weight": weights}
@@ -477,7 +497,7 @@ def _checked_rank(eigenvalues, precision, n_components, parameter, name):
     return rank
 
 
-def _covariance(X):
+def _covariance(X, weights):
     """Sample covariance matrix."""
     require_memory(
         16 * X.shape[1] ** 2,  # the matrix and its eigenvectors
@@ -486,8 +506,8 @@ def _covariance(X):
     )
     with np.errstate(over="ignore", invalid="ignore"):
         check_underflow(float((X * X).sum()), X)
-        _, covariance = mean_and_covariance(X)
-        covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
+        _, covariance = mean_and_covariance(X, weights)
+        covariance = covariance * (weights.sum() / (weights.sum() - 1))
     if not np.isfinite(covariance).all():
         raise_too_large(np.abs(X).max())
     return covariance

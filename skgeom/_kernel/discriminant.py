@@ -203,8 +203,10 @@ class KernelDiscriminantAnalysis(
         The class means of the components of the training samples.
     calibration_ : Calibration
         The given or estimated parameters of the probabilities.
-    temperature_, label_noise_ : float
-        Two of these parameters, which other classifiers have as well.
+    temperature_ : float
+        The temperature of ``calibration_``.
+    label_noise_ : float
+        The label noise of ``calibration_``.
     regularization_ : float
         The given or selected value of ``regularization``.
     selection_ : Selection or None

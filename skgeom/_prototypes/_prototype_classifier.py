@@ -362,6 +362,24 @@ class PrototypeClassifier(
         squared = self._model.squared_distances(Z)
         return astype(namespace(squared).sqrt(squared), dtype)
 
+    @predict_method
+    def score_samples(self, X):
+        """Compute minus the distance from the nearest prototype; low for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Minus the smallest distance in each row of :meth:`transform`.
+        """
+        squared, dtype = self._squared_distances(X)
+        xp = namespace(squared)
+        return astype(-xp.sqrt(xp.min(squared, axis=1)), dtype)
+
     def _joint_log_likelihood(self, X):
         Z, _ = self._encoded(X)
         return self._joint(self._class_scores(self._model, Z))

@@ -6,7 +6,9 @@ from scipy.stats import binom
 from skgeom.utils.warn import warn_user
 
 
-def threshold_of_error(confidences, correct, target_error, confidence_level):
+def threshold_of_error(
+    confidences, correct, target_error, confidence_level, lowest=0.0
+):
     r"""The smallest threshold that provably meets the target; infinite if none does.
 
     Each candidate accepts a fixed number of samples, so the candidates do not depend on
@@ -27,13 +29,15 @@ def threshold_of_error(confidences, correct, target_error, confidence_level):
     Parameters
     ----------
     confidences : ndarray of shape (n_samples,)
-        Largest probabilities of held-out samples.
+        Confidences of held-out samples.
     correct : ndarray of shape (n_samples,)
         Whether the most probable class is the true one.
     target_error : float
         The largest fraction of errors among the accepted samples.
     confidence_level : float
         Probability with which the target must be met.
+    lowest : float, default=0.0
+        The threshold that accepts all samples.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def threshold_of_error(confidences, correct, target_error, confidence_level):
             passed_on = 0.0
             continue
         passed_on += own
-        threshold = 0.0
+        threshold = lowest
         if count < n:
             threshold = np.nextafter(descending[count], np.inf, dtype=descending.dtype)
     if threshold == np.inf:
@@ -85,7 +89,7 @@ def threshold_of_rate(confidences, weights, rate, guess):
     If two fractions are equally near, the smaller one is rejected. Equal confidences
     are not separated, and samples of the largest confidence are accepted. The threshold
     is half-way between two neighboring confidences. The lower neighbor of the smallest
-    confidence is ``guess``, the smallest possible confidence.
+    confidence is ``guess``, the smallest possible confidence, unless it is larger.
     """
     seen = weights > 0
     values, which = np.unique(confidences[seen], return_inverse=True)
@@ -95,6 +99,7 @@ def threshold_of_rate(confidences, weights, rate, guess):
     # 0.29 * 50 is 14.499999999999998; the tolerance makes 14 and 15 equally near.
     first = np.flatnonzero(gaps <= gaps.min() + 1e-9 * totals[-1])[0]
     lower, upper = values[first - 1] if first else min(guess, values[0]), values[first]
-    middle = lower + (upper - lower) / 2
+    with np.errstate(invalid="ignore"):  # a log-density may be -inf
+        middle = lower + (upper - lower) / 2
     # The middle of neighboring floating-point numbers may be rounded to the lower one.
     return float(middle if middle > lower else upper)

@@ -1,4 +1,4 @@
-"""Classification with rejection of samples whose largest class probability is small."""
+"""Classification with rejection of samples of low confidence."""
 
 from numbers import Integral, Real
 
@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from skgeom._rejection._confidences import confidences_of, lowest_confidences
 from skgeom._rejection._costs import checked_costs
 from skgeom._rejection._fit_routing import route, weights_in
 from skgeom._rejection._reject_labels import check_kind, with_reject_label
@@ -30,6 +31,7 @@ from skgeom.utils._sklearn import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
+    StrOptions,
     check_method_params,
     safe_split,
 )
@@ -60,13 +62,13 @@ from skgeom.utils.validation import (
 class RejectionClassifier(
     CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):
-    r"""Classifier that rejects samples whose largest class probability is small.
+    r"""Classifier that rejects samples of low confidence.
 
-    ``predict`` returns the most probable class if its probability is at least
-    ``threshold_``, and ``reject_label_`` otherwise. With calibrated probabilities and a
-    threshold t, this is the optimal rule of Chow [1]_ if the cost of a rejection is
-    1 - t times the cost of an error. ``cost_matrix`` generalizes the rule to errors of
-    different costs.
+    ``predict`` returns the most probable class if the confidence of the sample is at
+    least ``threshold_``, and ``reject_label_`` otherwise. By default, the confidence is
+    the probability of this class. With calibrated probabilities and a threshold t, this
+    is the optimal rule of Chow [1]_ if the cost of a rejection is 1 - t times the cost
+    of an error. ``cost_matrix`` generalizes the rule to errors of different costs.
 
     Parameters
     ----------
@@ -76,8 +78,9 @@ class RejectionClassifier(
         :class:`~sklearn.calibration.CalibratedClassifierCV`. Wrap a classifier that is
         already fitted in a :class:`~sklearn.frozen.FrozenEstimator`.
     threshold : float or None, default=None
-        The smallest probability with which a class is predicted, between 0 and 1. None
-        means 0.5, unless ``rejection_rate`` or ``target_error`` is given.
+        The smallest confidence with which a class is predicted; a probability is
+        between 0 and 1. None means the probability 0.5, unless one of the next three
+        parameters is given.
     rejection_rate : float or None, default=None
         Fraction of the samples to reject, between 0 and 1. ``fit`` selects the
         threshold as described in the notes.
@@ -91,6 +94,13 @@ class RejectionClassifier(
         prediction j minimizes the expected cost :math:`\sum_k p(k \mid x) C_{kj}` [3]_,
         which requires calibrated probabilities. Set at most one of ``threshold``,
         ``rejection_rate``, ``target_error`` and ``cost_matrix``.
+    confidence : {"probability", "density"} or callable, default="probability"
+        The confidence of a sample. ``"probability"`` is its largest class probability.
+        ``"density"`` rejects samples that are unlike all training samples: it is the
+        result of the classifier's method ``score_samples``, such as the log-density of
+        :class:`GaussianClassifier`, or minus the distance from the nearest prototype. A
+        function ``confidence(estimator, X)`` of the fitted classifier returns one
+        number for each sample. ``cost_matrix`` requires "probability".
     confidence_level : float, default=0.95
         Smallest probability with which ``target_error`` is met, between 0 and 1; see
         the notes.
@@ -114,7 +124,7 @@ class RejectionClassifier(
     estimator_ : classifier
         The fitted classifier.
     threshold_ : float or None
-        The smallest probability with which a class is predicted. If no threshold meets
+        The smallest confidence with which a class is predicted. If no threshold meets
         ``target_error``, ``threshold_`` is infinite, and all samples are rejected. None
         if ``cost_matrix`` is given.
     reject_label_ : str, number or object
@@ -136,22 +146,22 @@ class RejectionClassifier(
     Notes
     -----
     With ``rejection_rate`` or ``target_error``, the threshold is selected on held-out
-    samples, because the largest probabilities of training samples are usually too
-    large: a clone of the classifier that is fitted without a fold computes the
-    probabilities of the samples in this fold. Finally, the classifier is fitted to all
-    samples. A :class:`~sklearn.frozen.FrozenEstimator` uses no folds, because it is
-    already fitted: it computes the probabilities of the samples that are passed to
-    :meth:`fit`. Do not pass the training samples of the frozen classifier.
+    samples, because the confidences of training samples are usually too large: a clone
+    of the classifier that is fitted without a fold computes the confidences of the
+    samples in this fold. Finally, the classifier is fitted to all samples. A
+    :class:`~sklearn.frozen.FrozenEstimator` uses no folds, because it is already
+    fitted: it computes the confidences of the samples that are passed to :meth:`fit`.
+    Do not pass the training samples of the frozen classifier.
 
-    The confidence of a sample is its largest class probability. With
-    ``rejection_rate``, the threshold is half-way between two neighboring confidences.
-    Samples of equal confidence are not separated, so only some fractions of the samples
-    (or of the total sample weight) can be rejected. The classifier rejects the possible
-    fraction that is nearest to ``rejection_rate``, or the smaller one of two equally
-    near fractions. Samples of the largest confidence are never rejected. If the nearest
-    fraction is zero, the threshold is half-way between the smallest confidence and
-    ``1 / n_classes``, the confidence of a random guess. If the threshold would reject
-    a larger fraction of the training samples, because the classifiers of the folds are
+    With ``rejection_rate``, the threshold is half-way between two neighboring
+    confidences. Samples of equal confidence are not separated, so only some fractions
+    of the samples (or of the total sample weight) can be rejected. The classifier
+    rejects the possible fraction that is nearest to ``rejection_rate``, or the smaller
+    one of two equally near fractions. Samples of the largest confidence are never
+    rejected. If the nearest fraction is zero, the threshold is half-way between the
+    smallest confidence and ``1 / n_classes``, the probability of a random guess; for
+    other confidences, it is the smallest confidence. If the threshold would reject a
+    larger fraction of the training samples, because the classifiers of the folds are
     more confident than the final classifier, it is selected on the training samples.
 
     With ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which
@@ -219,10 +229,11 @@ class RejectionClassifier(
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
-        "threshold": [Interval(Real, 0, 1, closed="both"), None],
+        "threshold": [Interval(Real, None, None, closed="neither"), None],
         "rejection_rate": [Interval(Real, 0, 1, closed="neither"), None],
         "target_error": [Interval(Real, 0, 1, closed="neither"), None],
         "cost_matrix": ["array-like", None],
+        "confidence": [StrOptions({"probability", "density"}), callable],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "reject_label": [Real, str, None],
         "cv": ["cv_object"],
@@ -237,6 +248,7 @@ class RejectionClassifier(
         rejection_rate=None,
         target_error=None,
         cost_matrix=None,
+        confidence="probability",
         confidence_level=0.95,
         reject_label=None,
         cv=None,
@@ -247,6 +259,7 @@ class RejectionClassifier(
         self.rejection_rate = rejection_rate
         self.target_error = target_error
         self.cost_matrix = cost_matrix
+        self.confidence = confidence
         self.confidence_level = confidence_level
         self.reject_label = reject_label
         self.cv = cv
@@ -286,14 +299,15 @@ class RejectionClassifier(
         Raises
         ------
         ValueError
-            If the classifier has no ``predict_proba``; if more than one of
+            If the classifier has no ``predict_proba``, or no ``score_samples`` for
+            ``confidence="density"``; if more than one of
             ``threshold``, ``rejection_rate``, ``target_error`` and ``cost_matrix`` is
             given; if ``cost_matrix`` has a wrong shape or rows or columns in a
             different order than ``classes_``; if the reject label is a class or cannot
             be stored in an array with the classes; if there is only one class; if a
             sample has no label or several labels; if a threshold is selected for a
             frozen classifier whose classes are text, and y contains numbers, or vice
-            versa; if probabilities of held-out samples are NaN; or if ``target_error``
+            versa; if confidences of held-out samples are NaN; or if ``target_error``
             is given and sample weights are passed or ``cv`` tests a sample twice.
             Exceptions of the classifier are propagated.
 
@@ -325,7 +339,7 @@ class RejectionClassifier(
             vars(self).pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self.threshold_ = self._costs = None
+        self.threshold_, self._costs, self._confidence = None, None, self.confidence
         if self.cost_matrix is None:
             self.threshold_ = self._find_threshold(X, checked, weights, routed)
         else:
@@ -355,6 +369,8 @@ class RejectionClassifier(
             return 0.5 if self.threshold is None else float(self.threshold)
         current_progress().stage("threshold")
         confidences, correct, tested = self._validated(X, y, routed)
+        n_classes = len(self.classes_)
+        lowest, guess = lowest_confidences(self.confidence, n_classes)
         if self.target_error is not None:
             if len(np.unique(tested)) < len(tested):
                 raise ValueError(
@@ -362,17 +378,17 @@ class RejectionClassifier(
                     "independent. With target_error, use folds without overlap."
                 )
             return threshold_of_error(
-                confidences, correct, self.target_error, self.confidence_level
+                confidences, correct, self.target_error, self.confidence_level, lowest
             )
         if not weights[tested].any():
             raise ValueError("sample_weight is zero for all samples that cv tests.")
-        rate, guess = self.rejection_rate, 1 / len(self.classes_)
+        rate = self.rejection_rate
         threshold = threshold_of_rate(confidences, weights[tested], rate, guess)
         if isinstance(self.estimator, FrozenEstimator):
             return threshold
         # Confidences of training samples are usually larger than those of new samples.
         # If they are smaller, the classifiers of the folds are too confident.
-        own, _ = _confidences(self.estimator_, X, y)
+        own, _ = _confidences(self.estimator_, X, y, self.confidence)
         if weights[own < threshold].sum() > (rate + 1e-9) * weights.sum():
             of_training = threshold_of_rate(own, weights, rate, guess)
             threshold = min(threshold, of_training)
@@ -389,6 +405,7 @@ class RejectionClassifier(
             texts = (n if n == "cost_matrix" else f"{n}={v}" for n, v in rules.items())
             given = " and ".join(texts)
             raise ValueError(f"Only one of {given} can be set. Set all others to None.")
+        self._check_confidence(rules)
         if self.target_error is not None and sample_weight is not None:
             raise ValueError(
                 "sample_weight cannot be used with target_error, whose guarantee "
@@ -399,20 +416,55 @@ class RejectionClassifier(
         if automatic and not isinstance(self.estimator, FrozenEstimator):
             check_not_dask(self, X, "Set threshold, or freeze a fitted classifier")
 
+    def _check_confidence(self, rules):
+        """Raise ValueError if the confidence contradicts the classifier or the rule."""
+        if self.confidence == "probability":
+            if not 0 <= rules.get("threshold", 0) <= 1:
+                raise ValueError(
+                    f"threshold={self.threshold} must be a probability between 0 and 1 "
+                    "for confidence='probability'."
+                )
+            return
+        if not rules:
+            raise ValueError(
+                f"confidence={self.confidence!r} has no default threshold. Set "
+                "threshold, rejection_rate or target_error."
+            )
+        if "cost_matrix" in rules:
+            raise ValueError(
+                "cost_matrix weights class probabilities, so it cannot be combined "
+                f"with confidence={self.confidence!r}. Set confidence='probability', "
+                "or threshold, rejection_rate or target_error instead of cost_matrix."
+            )
+        needed = self.confidence == "density"
+        if needed and not hasattr(self.estimator, "score_samples"):
+            raise ValueError(
+                "confidence='density' requires a classifier with the method "
+                f"score_samples, which {type(self.estimator).__name__} does not have. "
+                "Use a different classifier, such as GaussianClassifier, or a function "
+                "confidence(estimator, X)."
+            )
+
     def _validated(self, X, y, routed):
         """Confidences of held-out samples.
 
-        Returns the largest probability of each sample, whether its most probable class
+        Returns the confidence of each sample, whether its most probable class
         is correct, and the indices of the samples.
         """
         if isinstance(self.estimator, FrozenEstimator):
-            results = [_confidences(self.estimator_, X, y)]
+            results = [_confidences(self.estimator_, X, y, self.confidence)]
             tested = np.arange(len(results[0][0]))
         else:
             splits = self._splits(X, y, routed.splitter.split)
             results = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fold_confidences)(
-                    clone(self.estimator), X, y, train, test, routed.estimator.fit
+                    clone(self.estimator),
+                    X,
+                    y,
+                    train,
+                    test,
+                    routed.estimator.fit,
+                    self.confidence,
                 )
                 for train, test in splits
             )
@@ -421,7 +473,7 @@ class RejectionClassifier(
         bad = np.isnan(confidences).sum()
         if bad:
             raise ValueError(
-                f"{type(self.estimator).__name__} returns NaN probabilities for {bad} "
+                f"{type(self.estimator).__name__} returns NaN confidences for {bad} "
                 f"of {len(confidences)} samples, so no threshold can be selected."
             )
         return confidences, correct, tested
@@ -456,24 +508,30 @@ class RejectionClassifier(
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            The most probable classes, or ``reject_label_`` for samples whose largest
-            probability is below ``threshold_``. With ``cost_matrix``, the predictions
+            The most probable classes, or ``reject_label_`` for samples whose confidence
+            is below ``threshold_``. With ``cost_matrix``, the predictions
             of the smallest expected cost; of equal costs, the first class. Samples with
-            NaN probabilities are rejected.
+            NaN confidences are rejected.
         """
         self._check_arrays(X, "predict")
         probabilities = self.estimator_.predict_proba(X)
         if namespace(self._labels) is np:
             probabilities = on_cpu(probabilities)
-        xp, scores, least = namespace(probabilities), probabilities, self.threshold_
-        if self._costs is not None:
+        xp, scores = namespace(probabilities), probabilities
+        # Comparisons with NaN are False, so samples with NaN get the last label and are
+        # rejected.
+        if self._costs is None:
+            confidences = confidences_of(
+                self._confidence, self.estimator_, X, probabilities
+            )
+            if namespace(confidences) is not xp:
+                confidences = like(confidences, probabilities)
+            accepted = confidences >= self.threshold_
+        else:
             costs = like(self._costs, probabilities, probabilities.dtype)
             scores = -(probabilities @ costs[:, :-1])
-            least = -(probabilities @ costs[:, -1])
+            accepted = xp.max(scores, axis=1) >= -(probabilities @ costs[:, -1])
         encoded = xp.argmax(scores, axis=1)
-        # NaN >= threshold is False, so samples with NaN get the last label and are
-        # rejected.
-        accepted = xp.max(scores, axis=1) >= least
         last = xp.full_like(encoded, self._labels.shape[0] - 1)
         return xp.take(self._labels, xp.where(accepted, encoded, last))
 
@@ -564,18 +622,20 @@ class RejectionClassifier(
         return tags
 
 
-def _fold_confidences(classifier, X, y, train, test, fit_params):
+def _fold_confidences(classifier, X, y, train, test, fit_params, confidence):
     """Confidences of the test samples, after a fit to the training samples."""
     X_train, y_train = safe_split(classifier, X, y, train)
     X_test, y_test = safe_split(classifier, X, y, test, train)
     params = check_method_params(X, fit_params, indices=train)
     classifier.fit(X_train, y_train, **params)
-    return _confidences(classifier, X_test, y_test)
+    return _confidences(classifier, X_test, y_test, confidence)
 
 
-def _confidences(classifier, X, y):
-    """Largest probability of each sample, and whether its class is correct."""
+def _confidences(classifier, X, y, confidence):
+    """Confidence of each sample, and whether its most probable class is correct."""
     probabilities = on_cpu(in_memory(classifier.predict_proba(X)))
+    confidences = confidences_of(confidence, classifier, X, probabilities)
+    confidences = on_cpu(in_memory(confidences))
     classes, y = to_numpy(classifier.classes_), np.asarray(column_or_1d(y))
     check_kind(y, classes)
-    return probabilities.max(axis=1), classes[probabilities.argmax(axis=1)] == y
+    return confidences, classes[probabilities.argmax(axis=1)] == y

@@ -31,7 +31,7 @@ _SHRINKAGES += [0.02, 0.01, 0.005, 0.002, 0.001]
 _N_FOLDS = 5
 
 
-def select_shrinkage(logarithms, y, folds, exponent, priors):
+def select_shrinkage(logarithms, y, sample_weight, folds, exponent, priors):
     """The selection of the shrinkage; None if fewer than two folds can be held out."""
     held_out = [
         test
@@ -49,10 +49,14 @@ def select_shrinkage(logarithms, y, folds, exponent, priors):
         return None
     rows = np.concatenate(held_out)
     densities = np.concatenate(
-        [_held_out_scores(logarithms, y, test, exponent) for test in held_out], axis=1
+        [
+            _held_out_scores(logarithms, y, sample_weight, test, exponent)
+            for test in held_out
+        ],
+        axis=1,
     )
     codes = y[rows]
-    weights = priors[codes] * class_shares(codes, np.ones(len(codes)))
+    weights = priors[codes] * class_shares(codes, sample_weight[rows])
     weights /= weights.sum()
     joint = densities + np.log(priors)
     scores = tempered_scores(joint, priors, codes, weights, len(y))
@@ -72,16 +76,17 @@ def select_shrinkage(logarithms, y, folds, exponent, priors):
     return replace(selection, temperature=temperature)
 
 
-def folds_of(V, y, groups):
+def folds_of(V, y, weights, groups):
     """Fold of each sample. With several domains, folds consist of whole domains.
 
     Domains are assigned to folds cyclically, in the order of their dispersions. The
     samples of a single domain are assigned to folds class by class.
     """
     if groups.max() > 0:
-        sizes = np.bincount(groups, (V**2).sum(axis=1)) / np.bincount(groups)
+        sizes = np.bincount(groups, weights * (V**2).sum(axis=1))
+        sizes /= np.bincount(groups, weights)
         return sizes.argsort().argsort()[groups] % _N_FOLDS
-    distances = cdist(V, class_means(V, y))
+    distances = cdist(V, class_means(V, y, weights))
     own = distances[np.arange(len(y)), y]
     distances = np.column_stack([own, distances])
     return fold_order(y, distances, distances.max() or 1) % _N_FOLDS
@@ -93,14 +98,15 @@ def _can_train(X, y, priors):
     return len(classes) == len(priors) and (X != X[first[codes]]).any()
 
 
-def _held_out_scores(logarithms, y, test, exponent):
+def _held_out_scores(logarithms, y, weights, test, exponent):
     """Log densities of held-out samples, (n_candidates, n_held_out, n_classes)."""
     rest = np.delete(np.arange(len(y)), test)
-    relevance = relevance_matrix(logarithms[rest], y[rest], exponent)
+    weights = weights[rest]
+    relevance = relevance_matrix(logarithms[rest], y[rest], weights, exponent)
     V = weighted_vectors(logarithms, relevance)
-    means = class_means(V[rest], y[rest])
+    means = class_means(V[rest], y[rest], weights)
     residuals = V[rest] - means[y[rest]]
-    within = Within.of(residuals)
+    within = Within.of(residuals, weights)
     scores = []
     for shrinkage in _SHRINKAGES:
         shrunk = within.shrunk(shrinkage)

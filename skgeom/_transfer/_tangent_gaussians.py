@@ -19,12 +19,14 @@ def logarithms_of(Z):
         return logm(in_double(Z))
 
 
-def relevance_matrix(logarithms, y, exponent):
+def relevance_matrix(logarithms, y, weights, exponent):
     """``(sum_c L_c^2)^exponent``, scaled to a largest eigenvalue of 1.
 
     L_c is the mean logarithm of class c. The result is the identity if all L_c are 0.
     """
-    means = np.stack([logarithms[y == label].mean(axis=0) for label in np.unique(y)])
+    parts = [y == label for label in np.unique(y)]
+    means = [np.average(logarithms[own], 0, weights=weights[own]) for own in parts]
+    means = np.stack(means)
     eigenvalues, axes = np.linalg.eigh((means @ means).sum(axis=0))
     largest = eigenvalues[-1] if eigenvalues[-1] > 0 else 1.0
     # Class means are multiplied by the inverse twice, which amplifies rounding errors.
@@ -38,9 +40,9 @@ def weighted_vectors(logarithms, relevance):
     return upper_triangles(relevance @ logarithms @ relevance)
 
 
-def class_means(V, y):
+def class_means(V, y, weights):
     """Means of the classes, (n_classes, p)."""
-    members = np.arange(y.max() + 1)[:, None] == y
+    members = (np.arange(y.max() + 1)[:, None] == y) * weights
     return members @ V / members.sum(axis=1, keepdims=True)
 
 
@@ -55,14 +57,15 @@ class Within(NamedTuple):
     variances: np.ndarray  # (r,), in descending order; zero orthogonal to the axes
 
     @classmethod
-    def of(cls, residuals):
+    def of(cls, residuals, weights):
         n_samples, n_columns = residuals.shape
+        residuals, total = residuals * np.sqrt(weights)[:, None], weights.sum()
         if n_samples > n_columns:
-            covariance = residuals.T @ residuals / n_samples
+            covariance = residuals.T @ residuals / total
             variances, axes = np.linalg.eigh(covariance)
             return cls(axes[:, ::-1].T, variances[::-1].clip(0))
         _, sizes, axes = np.linalg.svd(residuals, full_matrices=False)
-        return cls(axes, sizes**2 / n_samples)
+        return cls(axes, sizes**2 / total)
 
     def shrunk(self, shrinkage):
         """The covariance with the given shrinkage."""

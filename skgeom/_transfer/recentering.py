@@ -9,12 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 from skgeom.geometry import mean_affine_invariant, whiten
 from skgeom.utils._sklearn import Interval, StrOptions
 from skgeom.utils.array_api import in_double, on_cpu
+from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, update_method
 from skgeom.utils.validation import (
     check_spd_samples,
     sample_labels,
+    weights_of_fit,
 )
 from skgeom.utils.warn import warn_user
 
@@ -46,12 +48,12 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    means_ : dict of ndarray of shape (n, n)
+    domain_means_ : dict of ndarray of shape (n, n)
         The mean of each domain. The keys are the labels of the domains, or None if
         ``domain`` was not passed.
-    counts_ : dict of int
-        Number of matrices in the mean of each domain. ``reference_`` counts as one
-        matrix.
+    domain_counts_ : dict of int or float
+        Number of matrices in the mean of each domain, or the sum of their weights.
+        ``reference_`` counts as one matrix.
     reference_ : ndarray of shape (n, n)
         The mean of the domain means in :meth:`fit`, which is the initial mean of new
         domains in :meth:`partial_fit`. Only :meth:`fit` sets this attribute.
@@ -109,7 +111,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.window = window
 
     @fit_method
-    def fit(self, X, y=None, domain=None):
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
+    def fit(self, X, y=None, domain=None, sample_weight=None):
         """Compute the mean of each domain.
 
         Parameters
@@ -121,6 +124,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             warnings and the error about ``y`` below depend on them.
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
+        {sample_weight}
 
         Returns
         -------
@@ -145,11 +149,17 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.is_complex_ = np.iscomplexobj(X)
         means, counts = {}, {}
         domains, classes = domains_of(domain, len(X)), np.asarray(on_cpu(y))
+        weights = None
+        if sample_weight is not None:
+            weights = weights_of_fit(sample_weight, X)
+            used = ((label, rows[weights[rows] > 0]) for label, rows in domains)
+            domains = [(label, rows) for label, rows in used if len(rows)]
         if classes.shape == (len(X),):
             _check_classes_of_domains(classes, domains)
         for label, members in domains:
-            means[label] = _mean_of_domain(label, X[members], self.metric)
-            counts[label] = len(members)
+            own = None if weights is None else weights[members]
+            means[label] = _mean_of_domain(label, X[members], self.metric, own)
+            counts[label] = len(members) if own is None else float(own.sum())
         self.reference_ = _mean(np.stack(list(means.values())), self.metric)
         return self._store(means, counts)
 
@@ -181,11 +191,13 @@ class Recentering(TransformerMixin, BaseEstimator):
         ValueError
             As for :meth:`fit`, except that a domain may contain only one matrix.
         """
-        is_first = not hasattr(self, "means_")
+        is_first = not hasattr(self, "domain_means_")
         X = in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
         if is_first:
             self.is_complex_ = np.iscomplexobj(X)
-        means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
+        means, counts = (
+            getattr(self, name, {}) for name in ("domain_means_", "domain_counts_")
+        )
         for label, members in domains_of(domain, len(X)):
             mean, count = X[members[0]], 0
             if label in means:
@@ -216,16 +228,17 @@ class Recentering(TransformerMixin, BaseEstimator):
         return self
 
     @property
-    def means_(self):
+    def domain_means_(self):
         """The mean of each domain. The key is None if ``domain`` was not passed."""
         return dict(zip(self._labels, self._means, strict=True))
 
     @property
-    def counts_(self):
-        """Number of matrices in the mean of each domain."""
+    def domain_counts_(self):
+        """Number of matrices in the mean of each domain, or the sum of weights."""
         return dict(zip(self._labels, self._counts, strict=True))
 
-    def fit_transform(self, X, y=None, domain=None):
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
+    def fit_transform(self, X, y=None, domain=None, sample_weight=None):
         """Compute the mean of each domain, and re-center the matrices.
 
         Parameters
@@ -236,13 +249,15 @@ class Recentering(TransformerMixin, BaseEstimator):
             Class labels of the matrices, as in :meth:`fit`.
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
+        {sample_weight}
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n, n)
             The re-centered matrices.
         """
-        return self.fit(X, y, domain=domain).transform(X, domain=domain)
+        fitted = self.fit(X, y, domain=domain, sample_weight=sample_weight)
+        return fitted.transform(X, domain=domain)
 
     def transform(self, X, domain=None):
         """Re-center matrices with the means of their domains.
@@ -272,7 +287,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False, hermitian=True)
-        Z, means = np.empty_like(X), self.means_
+        Z, means = np.empty_like(X), self.domain_means_
         for label, members in domains_of(domain, len(X)):
             matrices = in_double(X[members])
             if label in means:
@@ -315,16 +330,16 @@ class Recentering(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _mean(matrices, metric):
+def _mean(matrices, metric, weights=None):
     """The mean of matrices in a metric."""
     from pyriemann.geometry.mean import gmean
 
     if metric == "riemann":
-        return mean_affine_invariant(matrices)
-    return gmean(matrices, metric=metric)
+        return mean_affine_invariant(matrices, weights)
+    return gmean(matrices, metric=metric, sample_weight=weights)
 
 
-def _mean_of_domain(label, matrices, metric):
+def _mean_of_domain(label, matrices, metric, weights=None):
     """The mean of the matrices of a domain; ValueError if there is only one."""
     if len(matrices) == 1:
         raise ValueError(
@@ -333,7 +348,7 @@ def _mean_of_domain(label, matrices, metric):
             "matrices of each domain, or add one matrix at a time by partial_fit "
             "(partial_adapt of TransferDiscriminantAnalysis)."
         )
-    return _mean(matrices, metric)
+    return _mean(matrices, metric, weights)
 
 
 def domains_of(domain, n_samples):

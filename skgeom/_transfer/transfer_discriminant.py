@@ -1,6 +1,7 @@
 """Discriminant analysis of SPD matrices of several domains."""
 
 from copy import copy
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from skgeom._held_out import groups_of_equal, merge_equal
 from skgeom._transfer._adaptation import Source, adapted_to, tested_adaptation
 from skgeom._transfer._shrinkage_selection import folds_of, select_shrinkage
 from skgeom._transfer._tangent_gaussians import (
@@ -27,16 +29,17 @@ from skgeom.geometry._spd import (
 )
 from skgeom.utils._dask import score_by_blocks
 from skgeom.utils._mixins import log_odds
-from skgeom.utils._sklearn import Interval, StrOptions, positive
-from skgeom.utils.docs import substitute_docs
+from skgeom.utils._sklearn import Interval, StrOptions, num_samples, positive
+from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, predict_method, update_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
-    checked_labels,
     encoded_labels,
+    sample_labels,
+    validated_samples,
 )
 
 # Of all methods that predict.
@@ -219,7 +222,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_method(nested_validation=True)
-    def fit(self, X, y, domain=None):
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
+    def fit(self, X, y, domain=None, sample_weight=None):
         """Estimate the class distributions from labeled domains.
 
         Parameters
@@ -230,6 +234,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             Class labels of the matrices.
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
+        {sample_weight}
 
         Returns
         -------
@@ -254,30 +259,40 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             the smallest value is selected and more than 1 % of these predictions are
             wrong.
         """
-        X = check_spd_samples(self, X, reset=True, hermitian=True)
+        check = partial(check_spd_samples, hermitian=True)
+        samples = validated_samples(self, X, y, sample_weight, check=check)
+        X, weights = samples.X, samples.weights
+        if weights is None:
+            weights = np.ones(len(X))
+        elif domain is not None and np.ndim(domain):
+            domain = sample_labels(domain, "domain", num_samples(y))[samples.rows]
         self.is_complex_ = np.iscomplexobj(X)
-        self.classes_, y = encoded_labels(checked_labels(y, X), type(self).__name__)
+        self.classes_, y = encoded_labels(samples.y, type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
-        Z = self.recentering_.fit_transform(X, self.classes_[y], domain=domain)
-        logarithms = logarithms_of(Z)
+        self.recentering_.fit(X, self.classes_[y], domain, samples.weights)
+        Z = self.recentering_.transform(X, domain=domain)
+        groups = np.empty(len(X), dtype=int)
+        for group, (_, members) in enumerate(domains_of(domain, len(X))):
+            groups[members] = group
+        # Equal matrices are one matrix with the sum of their weights.
+        equal = groups_of_equal(X.reshape(len(X), -1).view(X.real.dtype))
+        rows, weights, groups = merge_equal(equal, y, weights, groups)
+        y, logarithms = y[rows], logarithms_of(Z[rows])
         if np.abs(logarithms).max() <= np.cbrt(np.finfo(np.float64).eps):
             raise ValueError(
                 "After re-centering, all matrices are the identity: the matrices of "
                 "each domain in X are equal. Pass domains of matrices that differ."
             )
-        groups = np.empty(len(X), dtype=int)
-        for group, (_, members) in enumerate(domains_of(domain, len(X))):
-            groups[members] = group
-        counts = np.bincount(y)
+        counts = np.bincount(y, weights)
         self.priors_ = check_priors(self.priors, counts)
-        self._relevance = relevance_matrix(logarithms, y, self.relevance)
+        self._relevance = relevance_matrix(logarithms, y, weights, self.relevance)
         V = weighted_vectors(logarithms, self._relevance)
         self.shrinkage_, self.temperature_ = self.shrinkage, 1.0
         self.selection_ = None
         if self.shrinkage == "auto":
-            self.shrinkage_, folds = 1.0, folds_of(V, y, groups)
+            self.shrinkage_, folds = 1.0, folds_of(V, y, weights, groups)
             self.selection_ = select_shrinkage(
-                logarithms, y, folds, self.relevance, self.priors_
+                logarithms, y, weights, folds, self.relevance, self.priors_
             )
             if self.selection_ is not None:
                 self.shrinkage_ = float(self.selection_.selected["shrinkage"])
@@ -286,11 +301,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
                 f"shrinkage {self.shrinkage_:g} and temperature "
                 f"{self.temperature_:.3g} selected"
             )
-        means = class_means(V, y)
-        self._within = _covariance_within(V, V - means[y], self.shrinkage_)
+        means = class_means(V, y, weights)
+        residuals = V - means[y]
+        self._within = _covariance_within(V, residuals, weights, self.shrinkage_)
         self._means = self._within.multiply(means, -0.5)
         self._source = Source(
-            self._means, self.priors_, counts / len(y), self.prior_strength
+            self._means, self.priors_, counts / counts.sum(), self.prior_strength
         )
         self._adaptation_vectors = np.empty((0, V.shape[1]))
         self.adaptation_, self.adaptation_evidence_ = "none", {}
@@ -499,9 +515,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return self._within.multiply(vectors, -0.5)
 
 
-def _covariance_within(V, residuals, shrinkage):
+def _covariance_within(V, residuals, weights, shrinkage):
     """The shrunk covariance within the classes; ValueError if it is singular."""
-    within = Within.of(residuals)
+    within = Within.of(residuals, weights)
     least = np.finfo(np.float64).eps * (V**2).sum() / len(V)
     if within.variances.sum() <= least:  # rounding errors
         raise ValueError(

@@ -31,8 +31,7 @@ class AccuracyRejectionDisplay(Display):
     See Also
     --------
     skgeom.accuracy_rejection_curve : Computes the curve.
-    skgeom.RejectionClassifier : Rejects samples whose largest class probability is
-        below a threshold.
+    skgeom.RejectionClassifier : Rejects samples of low confidence.
 
     Examples
     --------

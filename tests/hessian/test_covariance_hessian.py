@@ -125,6 +125,28 @@ def test_weights_reach_the_last_step_of_a_pipeline(rng):
     )
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_sample_weights_are_copies(rng, class_weight):
+    """In the covariance, the training, the mean Hessian and the diagnostics."""
+    y = np.repeat([0, 1, 2], [40, 20, 20])
+    X = rng.normal(size=(80, 3)) + np.outer(y, [1, 0.5, 0])
+    weights = rng.integers(0, 4, size=80)
+    copies = X.repeat(weights, axis=0), y.repeat(weights)
+    classifier = make_pipeline(StandardScaler(), GaussianNB())
+    model = CHP(classifier, class_weight=class_weight).fit(X, y, weights)
+    again = CHP(classifier, class_weight=class_weight).fit(*copies)
+    assert_allclose(model.covariance_, np.cov(copies[0].T))
+    assert_allclose(model.hessian_, again.hessian_, rtol=1e-7, atol=1e-12)
+    assert_allclose(model.components_, again.components_, atol=1e-9)
+    for name, value in vars(again.conditions_).items():
+        assert_allclose(getattr(model.conditions_, name), value, rtol=1e-7)
+    for name, value in vars(again.separation_).items():
+        assert_allclose(getattr(model.separation_, name), value, rtol=1e-7)
+    default = CHP(random_state=0).fit(X, y, weights)
+    again = CHP(random_state=0).fit(*copies)
+    assert_allclose(default.components_, again.components_, atol=1e-2)
+
+
 # What a user sees.
 
 

@@ -32,7 +32,10 @@ from skgeom import CovarianceHessianProjection as CHP
             CHP(make_pipeline(StandardScaler(), DummyClassifier())),
             r"Pipeline\(StandardScaler, DummyClassifier\) is zero.*regularize it more",
         ),
-        (CHP(GaussianNB(), class_weight={0: -1}), "class_weight must not be negative"),
+        (
+            CHP(GaussianNB(), class_weight={0: -1}),
+            "class_weight must be finite and nonneg",
+        ),
         (CHP(GaussianNB(), n_covariance=-1), "'n_covariance' parameter .* must be"),
         (CHP("network"), "'estimator' parameter .* must be"),
     ],

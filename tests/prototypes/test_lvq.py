@@ -171,6 +171,7 @@ def test_probabilities_are_equation_17_with_priors(spd, class_means):
     assert_allclose(model.prototypes_, class_means)
     squared = distance_riemann(X[:, None], class_means[None]) ** 2
     assert_allclose(model.transform(X), np.sqrt(squared))
+    assert_allclose(model.score_samples(X), -np.sqrt(squared.min(axis=1)))
     assert_array_equal(model.predict(X), squared.argmin(axis=1))
     for priors in ([1, 1, 1], [0.25, 0.25, 0.5]):
         terms = np.exp(-squared / 2) * priors

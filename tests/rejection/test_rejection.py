@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from skgeom import GaussianClassifier, RejectionClassifier
+from skgeom import RSLVQ, GaussianClassifier, RejectionClassifier
 
 PROBABILITIES = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.3, 0.3, 0.4], [0.0, 0.0, 1.0]]
 
@@ -95,6 +95,55 @@ def test_costs_with_labels(change, message, blobs):
     assert_array_equal(model.predict(X), given.predict(X))
     with pytest.raises(ValueError, match=message):
         model.set_params(cost_matrix=change(costs)).fit(X, names)
+
+
+@pytest.fixture
+def outliers(blobs):
+    """Samples of three classes, and samples that are far from all of them."""
+    X, y = blobs
+    angles = np.linspace(0, 2 * np.pi, 40)
+    return X, y, X.mean(axis=0) + 60 * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def nearest(model, X):
+    """Minus the squared distance from the nearest class mean."""
+    return -np.square(X[:, None] - model.theta_).sum(axis=2).min(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "confidence"),
+    [
+        (GaussianClassifier(), "density"),
+        (make_pipeline(StandardScaler(), RSLVQ(max_iter=20)), "density"),
+        (GaussianNB(), nearest),
+    ],
+    ids=["Gaussians", "prototypes", "function"],
+)
+def test_confidence_rejects_outliers(classifier, confidence, outliers):
+    X, y, far = outliers
+    sure = RejectionClassifier(classifier, threshold=0.5).fit(X, y)
+    assert (sure.predict(far) != -1).mean() > 0.5
+    model = RejectionClassifier(classifier, confidence=confidence, rejection_rate=0.05)
+    rejected = model.fit(X, y).predict(X) == -1
+    assert rejected.mean() == pytest.approx(0.05, abs=0.03)
+    assert (model.predict(far) == -1).all()
+    # Accepted are the samples of confidences from the threshold, with their classes.
+    fitted = clone(classifier).fit(X, y)
+    function = nearest if confidence is nearest else type(fitted).score_samples
+    assert_array_equal(rejected, function(fitted, X) < model.threshold_)
+    assert_array_equal(model.predict(X)[~rejected], fitted.predict(X)[~rejected])
+    # No sample is rejected to meet a large target error.
+    model.set_params(rejection_rate=None, target_error=0.8)
+    assert model.fit(X, y).threshold_ == -np.inf
+    assert_array_equal(model.predict(far), fitted.predict(far))
+
+
+def test_rate_of_infinite_densities(given):
+    """At most the samples of the density zero are rejected, without a warning."""
+    X, y = np.column_stack([np.repeat([-np.inf, 1, 2], [4, 8, 8])] * 2), [0, 1] * 10
+    model = RejectionClassifier(given, confidence=lambda _, X: np.array(X)[:, 0], cv=2)
+    assert model.set_params(rejection_rate=0.2).fit(X, y).threshold_ == 1
+    assert model.set_params(rejection_rate=0.01).fit(X, y).threshold_ == -np.inf
 
 
 def test_rate(given):
@@ -339,7 +388,14 @@ def test_weights_with_an_alias(make, blobs):
         ({"threshold": 0.5, "cost_matrix": COSTS}, "of threshold=0.5 and cost_matrix"),
         ({"target_error": 1}, "The 'target_error' parameter"),
         ({"confidence_level": 1}, "The 'confidence_level' parameter"),
-        ({"threshold": 1.1}, "The 'threshold' parameter"),
+        ({"threshold": 1.1}, "threshold=1.1 must be a probability"),
+        ({"confidence": "density", "threshold": -5}, "method score_samples, which Gau"),
+        ({"confidence": len}, "no default threshold. Set threshold, rejec"),
+        (
+            {"confidence": len, "cost_matrix": COSTS},
+            "cost_matrix weights class prob",
+        ),
+        ({"confidence": lambda *_: 1, "rejection_rate": 0.1}, r"of shape \(\) for 15"),
         ({"threshold": np.nan}, "The 'threshold' parameter"),
         ({"rejection_rate": 0}, "The 'rejection_rate' parameter"),
         ({"rejection_rate": 1}, "The 'rejection_rate' parameter"),

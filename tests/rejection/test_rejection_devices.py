@@ -48,6 +48,18 @@ def test_results_are_those_of_numpy(library, blobs, rule):
     assert get_tags(there).array_api_support is ARRAY_API
 
 
+def test_densities(library, blobs):
+    X, y = blobs
+    model = RejectionClassifier(GaussianClassifier(), rejection_rate=0.2, cv=3)
+    model.set_params(confidence="density")
+    with config_context(array_api_dispatch=False):
+        X_near = X.astype(library.dtype)
+        expected = model.fit(X_near, y).predict(X_near)
+    predicted = model.fit(library.array(X), library.array(y)).predict(library.array(X))
+    assert library.is_mine(predicted)
+    assert (to_numpy(predicted) == expected).mean() > 0.98
+
+
 def test_labels_of_text_stay_on_the_host(library, blobs):
     X, y = blobs
     labels = np.array(["a", "b", "c"])[y]

@@ -129,8 +129,8 @@ def test_partial_adapt_goes_on_from_adapt(moved):
     again = once.means_
     assert not np.allclose(model.means_, again)
     assert_array_equal(once.adapt(X[:60]).means_, again)  # adapt begins anew
-    assert model.recentering_.counts_ == {None: len(X)}
-    assert once.recentering_.counts_ == {None: 60}
+    assert model.recentering_.domain_counts_ == {None: len(X)}
+    assert once.recentering_.domain_counts_ == {None: 60}
 
 
 def test_the_unit_of_the_new_person_does_not_matter(moved):
@@ -204,7 +204,9 @@ def test_class_means_where_one_direction_tells_classes_apart(rng, relevance):
 
 def test_recentering_is_a_parameter(moved):
     model, X, y = fitted(moved, recentering=Recentering(window=30))
-    assert model.recentering_.window == 30 and not hasattr(model.recentering, "means_")
+    assert model.recentering_.window == 30 and not hasattr(
+        model.recentering, "domain_means_"
+    )
     assert model.adapt(X).decision_function(X).shape == (len(X), 3)
     two = y != "c"
     binary = TransferDiscriminantAnalysis().fit(X[two], y[two])
@@ -348,3 +350,21 @@ def test_trials_of_varying_amplitude_need_a_small_shrinkage():
     with pytest.warns(match=r"shrinkage, 0.001, is the smallest .* by its trace"):
         model = TransferDiscriminantAnalysis().fit(X[:200], y[:200])
     assert model.score(X[200:], y[200:]) > 0.85
+
+
+@pytest.mark.parametrize("scalar", [False, True])
+def test_weights_are_copies_in_each_domain(scalar):
+    X, y = make_spd_classes(2, 40, 3, random_state=0)
+    rng = np.random.default_rng(0)
+    weights, domain = rng.integers(0, 4, size=80), rng.integers(0, 5, size=80)
+    options = {"domain": 7 if scalar else domain, "sample_weight": weights}
+    model = TransferDiscriminantAnalysis().fit(X, y, **options)
+    copied = 7 if scalar else domain.repeat(weights)
+    copies = X.repeat(weights, axis=0), y.repeat(weights), copied
+    again = TransferDiscriminantAnalysis().fit(*copies)
+    assert model.shrinkage_ == again.shrinkage_
+    assert_allclose(model.temperature_, again.temperature_, rtol=1e-6)
+    assert_allclose(model.priors_, again.priors_)
+    assert_allclose(model.means_, again.means_, rtol=1e-8)
+    new = X[:9], np.full(9, 7 if scalar else domain[0])
+    assert_allclose(model.predict_proba(*new), again.predict_proba(*new), rtol=1e-6)
