@@ -79,7 +79,7 @@ def test_decision_function_is_log_odds(drawn):
     X, y = drawn
     two = GaussianClassifier().fit(X, y == 1)
     decisions, noise = two.decision_function(X), two.label_noise_
-    expected = (1 - noise) * expit(decisions) + noise * two.priors_[1]
+    expected = (1 - noise) * expit(decisions) + noise / 2
     assert_allclose(two.predict_proba(X)[:, 1], expected)
 
 
@@ -331,7 +331,7 @@ def test_posteriors_are_tempered_with_random_labels(covariance, drawn):
     expected = softmax(np.transpose(joint), axis=1)
     noise = 1 / (2 * len(y))
     assert model.label_noise_ == noise
-    expected = (1 - noise) * expected + noise * model.priors_
+    expected = (1 - noise) * expected + noise / len(model.priors_)
     assert_allclose(model.predict_proba(X), expected, atol=1e-9)
 
 

@@ -122,7 +122,7 @@ class Model:
     @property
     def n_classes(self):
         """Number of classes that have prototypes."""
-        return np.count_nonzero(self.counts)
+        return int(np.count_nonzero(self.counts))
 
     def with_classes(self, known):
         """The same prototypes with more classes, where the mask is false."""

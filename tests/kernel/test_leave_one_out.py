@@ -389,7 +389,7 @@ def test_probabilities_are_bounded(wine):
     noise = 0.5 / len(y)
     assert kda.calibration_.label_noise == noise
     logits = kda.decision_function(X)
-    expected = (1 - noise) * softmax(logits, axis=1) + noise * kda.priors_
+    expected = (1 - noise) * softmax(logits, axis=1) + noise / len(kda.priors_)
     assert_allclose(kda.predict_proba(X), expected)
     raw = kda.set_params(calibration=None).fit(X, y)
     assert raw.calibration_.label_noise == 0

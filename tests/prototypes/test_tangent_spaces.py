@@ -57,7 +57,7 @@ def test_mahalanobis_distances_are_those_of_scikit_learn(make_signals, per_class
 def test_the_mahalanobis_model_is_that_of_whitened_vectors(spd):
     X, y = spd
     options = {"n_prototypes": 2, "representability": 0.1, "random_state": 0}
-    options["temperature"] = 1.0  # folds have metrics of their own
+    options["temperature"] = 1.0  # by samples that the whitening has not seen
     train, test = X[::2], X[1::2]
     vectors, others = pyriemann_vectors(train, test)
     root = sqrtm(mahalanobis_matrix(vectors, y[::2]))
