@@ -161,5 +161,5 @@ def minimize_cost(cost, start, note, limits):
     except StartError:
         raise StartError(
             "The loss is not finite at the start. Use less extreme values of "
-            "sigma2, sigma2_scale, representability or slope."
+            "sigma2, representability or slope."
         ) from None

@@ -52,7 +52,6 @@ _REPRESENTABILITY = 0.03
 likelihood_constraints = {
     **streaming_constraints,
     "sigma2": [StrOptions({"auto", "learn"}), positive],
-    "sigma2_scale": [positive],
     "representability": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "temperature": [StrOptions({"auto"}), positive],
     "priors": [None, StrOptions({"uniform"}), "array-like"],
@@ -64,21 +63,15 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
 
     Parameters
     ----------
-    sigma2_scale : float, default=1.0
-        Factor of the automatic ``sigma2``, and of the initial value of ``"learn"``.
-        Unlike values of ``sigma2``, values of this factor are comparable across folds
-        and metrics, for example in a grid search. The factor has no effect if
-        ``sigma2`` is a number.
     representability : "auto" or float, default="auto"
         Weight of an additional term of the cost, which attracts prototypes to the
         samples of their class. For a sample X of class y, the term is
 
         .. math:: -\log \sum_{l: c_l = y} P(l) \exp(-\delta^2(X, W_l) / 2 \sigma_0^2),
 
-        where :math:`\sigma_0^2` is the automatic ``sigma2`` for ``sigma2_scale=1``.
-        Without the term, the prototypes of separable classes move to infinity. The
-        value 0 yields the cost of [1]_, whose authors stop the optimization early
-        instead.
+        where :math:`\sigma_0^2` is the automatic ``sigma2``. Without the term, the
+        prototypes of separable classes move to infinity. The value 0 yields the cost of
+        [1]_, whose authors stop the optimization early instead.
 
         ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
         :ref:`selection`. It is 0 for ``"sgd"``, and 0.03 for ``"lbfgs"`` with the
@@ -225,7 +218,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             return float(self.sigma2) * model.n_copies
         if self.sigma2 == "learn" and model.scale is not None:
             return model.scale
-        return float(self.sigma2_scale * model.variance)
+        return float(model.variance)
 
     def _learns_scale(self):
         return self.sigma2 == "learn"
@@ -317,11 +310,9 @@ class PLRSQ(LikelihoodClassifier):
         quantity is computed from ``init`` instead of the samples.
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is
-        ``sigma2_scale`` times half of the mean squared distance of the samples from the
-        nearest initial prototype of their class. With ``"learn"``, ``solver="lbfgs"``
-        optimizes the variance together with the prototypes, starting from the value of
-        ``"auto"``.
-    {sigma2_scale}
+        half of the mean squared distance of the samples from the nearest initial
+        prototype of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the
+        variance together with the prototypes, starting from the value of ``"auto"``.
     {representability}
     n_components : int or None, default=None
         If given, each sample X is reduced to the matrix :math:`F^\top X F` of this
@@ -406,7 +397,6 @@ class PLRSQ(LikelihoodClassifier):
         *,
         metric="tangent",
         sigma2="auto",
-        sigma2_scale=1.0,
         representability="auto",
         n_components=None,
         temperature="auto",
@@ -426,7 +416,6 @@ class PLRSQ(LikelihoodClassifier):
         self.n_prototypes = n_prototypes
         self.metric = metric
         self.sigma2 = sigma2
-        self.sigma2_scale = sigma2_scale
         self.representability = representability
         self.n_components = n_components
         self.temperature = temperature

@@ -40,20 +40,18 @@ class RSLVQ(LikelihoodClassifier):
     {n_prototypes}
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is
-        ``sigma2_scale`` times half of the mean squared distance of the samples from the
-        nearest initial prototype of their class. With ``"learn"``, ``solver="lbfgs"``
-        optimizes the variance together with the prototypes, starting from the value of
-        ``"auto"``.
-    {sigma2_scale}
+        half of the mean squared distance of the samples from the nearest initial
+        prototype of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the
+        variance together with the prototypes, starting from the value of ``"auto"``.
     representability : "auto" or float, default="auto"
         Weight of an additional term of the cost, which attracts prototypes to the
         samples of their class. For a sample x of class y, the term is
 
         .. math:: -\log \sum_{l: c_l = y} P(l) \exp(-\|x - w_l\|^2 / 2 \sigma_0^2),
 
-        where :math:`\sigma_0^2` is the automatic ``sigma2`` for ``sigma2_scale=1``.
-        Without the term, the prototypes of separable classes move to infinity. The
-        value 0 yields the cost of [1]_ and [2]_.
+        where :math:`\sigma_0^2` is the automatic ``sigma2``. Without the term, the
+        prototypes of separable classes move to infinity. The value 0 yields the cost of
+        [1]_ and [2]_.
 
         ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
         :ref:`selection`. It is 0 for ``"sgd"``.
@@ -128,7 +126,6 @@ class RSLVQ(LikelihoodClassifier):
         n_prototypes=1,
         *,
         sigma2="auto",
-        sigma2_scale=1.0,
         representability="auto",
         temperature="auto",
         priors=None,
@@ -146,7 +143,6 @@ class RSLVQ(LikelihoodClassifier):
     ):
         self.n_prototypes = n_prototypes
         self.sigma2 = sigma2
-        self.sigma2_scale = sigma2_scale
         self.representability = representability
         self.temperature = temperature
         self.priors = priors

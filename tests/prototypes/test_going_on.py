@@ -237,13 +237,10 @@ def test_the_automatic_variance_is_that_of_all_samples(spd, estimator, name):
     assert getattr(model.partial_fit(X[:5], y[:5]), name) == fitted
 
 
-def test_sigma2_scale_is_relative_to_the_automatic_value(spd):
-    model = PLRSQ(representability=0.1, sigma2_scale=0.5)
-    half = clone(model).set_params(sigma2_scale=1.0).fit(*spd).sigma2_ / 2
-    scaled = clone(model).fit(*spd)
-    given = clone(model).set_params(sigma2=half, sigma2_scale=7.0).fit(*spd)
-    assert scaled.sigma2_ == pytest.approx(half)
-    assert_allclose(given.prototypes_, scaled.prototypes_, rtol=1e-6)
-    assert clone(model).partial_fit(*spd).sigma2_ == pytest.approx(half)
+def test_automatic_sigma2_is_where_learning_starts(spd):
+    model = PLRSQ(representability=0.1).fit(*spd)
+    given = clone(model).set_params(sigma2=model.sigma2_).fit(*spd)
+    assert_allclose(given.prototypes_, model.prototypes_, rtol=1e-6)
+    assert clone(model).partial_fit(*spd).sigma2_ == pytest.approx(model.sigma2_)
     learnt = clone(model).set_params(sigma2="learn").fit(*spd)
-    assert learnt.loss_curve_[0] == pytest.approx(scaled.loss_curve_[0])
+    assert learnt.loss_curve_[0] == pytest.approx(model.loss_curve_[0])

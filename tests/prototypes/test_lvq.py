@@ -251,7 +251,6 @@ def test_ill_conditioned_matrices_of_all_orientations(solver):
         ({"init": -np.ones((3, 4, 4))}, "init"),
         ({"priors": [1, 2]}, "priors"),
         ({"metric": "cosine"}, "'metric' .* among .*'tangent'.* Got 'cosine'"),
-        ({"sigma2_scale": 0.0}, "sigma2_scale"),
     ],
 )
 def test_bad_parameters(spd, changes, message):
