@@ -98,7 +98,6 @@ SHARED = {
     "temperature_": ("The value of the temperature that was used.", "temperature"),
     "tol": ("Tolerance with which the optimization stops.", "stops"),
     "verbose": ("Amount of printed progress.", "print"),
-    "warm_start": ("Whether ``fit`` continues from the last fit.", "continues"),
 }
 
 

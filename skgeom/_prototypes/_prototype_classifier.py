@@ -111,7 +111,6 @@ shared_constraints = {
     "init": [StrOptions({"kmeans"}), "array-like"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
-    "warm_start": ["boolean"],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
@@ -130,9 +129,8 @@ class PrototypeClassifier(
     and a loss to a solver, which returns the trained model. A subclass defines five
     methods:
 
-    - ``_calibrate(samples, model, start)`` is called first, and sets the fitted
-      attributes that the loss and the probabilities require; ``start`` are the initial
-      prototypes of the first fit;
+    - ``_calibrate(samples, model)`` is called first, and sets the fitted attributes
+      that the loss and the probabilities require;
     - ``_loss(model)`` returns the loss;
     - ``_scale(model, epoch=None)`` returns the scale of the loss, in an epoch of
       ``"sgd"`` if it is given: the variance of a likelihood, or the slope of a sigmoid;
@@ -156,7 +154,8 @@ class PrototypeClassifier(
         mean of its samples in the metric. A class with several prototypes starts from
         the means of the k-means clusters of its samples in the tangent space at that
         mean. An array contains the prototypes class by class, in the order of
-        ``classes_``.
+        ``classes_``. ``init=model.prototypes_`` continues from the prototypes of a
+        fitted model; ``partial_fit`` continues training with new samples of a stream.
     max_iter : int, default=100
         Largest number of iterations of ``"lbfgs"``, or number of epochs of ``"sgd"``.
         Each block of Dask data counts as one epoch.
@@ -166,13 +165,6 @@ class PrototypeClassifier(
         when the norm of the gradient is below ``tol`` times its initial norm. With the
         Gauss-Newton matrix (see ``solver``), it also stops when one iteration decreases
         the cost by less than the fraction ``tol / 50``. ``"sgd"`` does not use ``tol``.
-    warm_start : bool, default=False
-        Whether ``fit`` continues from the prototypes of the last fit. The metric, the
-        automatic ``sigma2`` and the selected ``representability`` then remain the same,
-        and the learning rate of ``"sgd"`` starts again from its initial value. The
-        samples of earlier fits are not kept: with ``"lbfgs"``, the result is the
-        optimum for the new samples only. Use ``partial_fit`` to learn from a stream of
-        samples.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means, which initializes several prototypes per class, and of the
         order of the samples in ``"sgd"``.
@@ -271,16 +263,15 @@ class PrototypeClassifier(
         rng = check_random_state(self.random_state)
         if is_dask(X) and self.solver == "sgd":
             return self._fit_blocks(X, y, sample_weight, rng)
-        continues = self._continues()
         parts = self._prepared(X, y, sample_weight, rng, groups=groups)
         samples, model, progress = parts
         self._check_parameters(model)
-        if progress.metric == "riemann" and not continues:
+        if progress.metric == "riemann":
             warn_if_amplitudes_vary(samples, model)
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
-            self._calibrate(samples, model, progress.start)
+            self._calibrate(samples, model)
             limits, report = self._limits(), self._reporter(samples, progress)
             found = self._train(samples, model, self._loss(model), rng, limits, report)
         self._store(found, progress)
@@ -308,10 +299,9 @@ class PrototypeClassifier(
         """Whether ``"lbfgs"`` learns the scale of the loss."""
         return False
 
-    def _folds(self, samples, model, start, **limits):
-        """The :class:`Folds` of the samples, with the initial prototypes ``start``."""
-        first = replace(model, prototypes=start, scale=None, matrix=None)
-        return Folds(samples, first, self._fold_encoder(model), **limits)
+    def _folds(self, samples, model, **limits):
+        """The :class:`Folds` of the samples; ``model`` is the initial model."""
+        return Folds(samples, model, self._fold_encoder(model), **limits)
 
     def _fold_encoder(self, model):
         """Encodes the samples of a fold, see :class:`Folds`."""
@@ -403,10 +393,6 @@ class PrototypeClassifier(
         has_prototypes = super().__sklearn_is_fitted__()
         return has_prototypes and self._model.n_classes > 1
 
-    def _continues(self):
-        """Whether ``fit`` is a warm start."""
-        return self.warm_start and hasattr(self, "prototypes_")
-
     def _prepared(
         self, X, y, sample_weight, rng, classes=None, groups=None, batch=False
     ):
@@ -419,8 +405,7 @@ class PrototypeClassifier(
             if hasattr(self, "partial_fit"):
                 remedy = "Set solver='sgd' to learn its blocks one after another"
             check_not_dask(self, X, remedy)
-        continues = self._continues()
-        options = {"reset": not continues, "batch": batch, "check": type(self)._check_X}
+        options = {"reset": True, "batch": batch, "check": type(self)._check_X}
         samples = validated_samples(self, X, y, sample_weight, groups, **options)
         with naming("y"):
             labels = np.unique(samples.y)
@@ -428,15 +413,10 @@ class PrototypeClassifier(
             check_two_classes(labels, type(self).__name__)
         classes, announced = classes_of_stream(classes, labels)
         counts = prototype_counts(self.n_prototypes, classes)
-        if continues:
-            self._check_same(self._model, classes, counts)
         self.classes_ = classes
         X, y, weights, class_sums = self._weighted(samples)
         if isinstance(self.init, str):
             counts = tuple(np.where(class_sums > 0, counts, 0).tolist())
-        if continues:
-            found, model = self._continued(self._model, X, y, weights, class_sums)
-            return replace(found, groups=samples.groups), model, self._progress
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
             consequence = "Features of large variance determine the distances."
@@ -485,11 +465,6 @@ class PrototypeClassifier(
         variance = find_variance(squared, y, labels, weights)
         state = metric, components, counts, labels, class_sums, start, variance
         return EncodedSamples(X, Z, y, weights), Model(*state)
-
-    def _continued(self, model, X, y, weights, class_sums):
-        """New samples, and the model at whose prototypes training continues."""
-        samples = EncodedSamples(X, model.encode(X), y, weights)
-        return samples, replace(model, class_sums=class_sums)
 
     def _check_X(self, X, reset):
         """Validated samples as a real array; matrices are made exactly symmetric."""
@@ -638,8 +613,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         Gauss-Newton matrix of the cost, unless ``sigma2="learn"`` or the gradients of
         the distances of all samples from all prototypes require more than 256 MiB. In
         :class:`PLRSQ` and :class:`GLRSQ` with ``metric="riemann"``, the first iteration
-        of ``"lbfgs"`` is a complete optimization in the tangent space, unless ``fit``
-        is a warm start.
+        of ``"lbfgs"`` is a complete optimization in the tangent space.
     learning_rate : "auto" or float, default="auto"
         Learning rate of ``"sgd"`` before the first epoch. The rate decreases to a
         hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10` for
@@ -735,7 +709,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         classes = np.unique(np.concatenate([labels[number] for number in used]))
         check_two_classes(classes, type(self).__name__)
         steps = used * ceil(self.max_iter / len(used))
-        progress, continues = current_progress(), self._continues()
+        progress, continues = current_progress(), False
         progress.start()
         for number in steps:
             samples, own_labels, weights = dask.compute(*blocks[number])
@@ -793,7 +767,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         self._check_same(model, classes, tuple(known.tolist()))
         before = model.class_sums
         X, y, weights, class_sums = self._weighted(samples, before)
-        samples, model = self._continued(model, X, y, weights, class_sums)
+        samples = EncodedSamples(X, model.encode(X), y, weights)
+        model = replace(model, class_sums=class_sums)
         model, progress = self._with_new_classes(samples, model, progress, targets, rng)
         if np.isinf(progress.n_epochs):
             return samples, model, progress

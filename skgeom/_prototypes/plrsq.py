@@ -121,7 +121,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         log_priors = namespace(self.priors_).log(self.priors_)
         return scores / self.temperature_ + log_priors
 
-    def _calibrate(self, samples, model, start):
+    def _calibrate(self, samples, model):
         self.priors_ = check_priors(self.priors, known_sums(model))
         if self.representability != "auto":
             candidates = [float(self.representability)]
@@ -129,13 +129,11 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             candidates = [0.0]
         elif model.prototypes.ndim == 3:
             candidates = [_REPRESENTABILITY]
-        elif self._continues() and self.selection_ is not None:
-            candidates = [self.representability_]
         else:
             candidates = _WEIGHTS.tolist()
         selection, temperature = None, self.temperature
         if len(candidates) > 1 or temperature == "auto":
-            folds = self._folds(samples, model, start, most=_MOST_SAMPLES)
+            folds = self._folds(samples, model, most=_MOST_SAMPLES)
             selection = self._select(folds, model, candidates)
         if temperature == "auto":
             temperature = 1.0 if selection is None else selection.temperature
@@ -304,10 +302,10 @@ class PLRSQ(LikelihoodClassifier):
           eigenvalues are raised to at least 1e-4, or to at least the smallest
           eigenvalue of the training samples if this eigenvalue is below 1e-4.
 
-        ``partial_fit`` and warm starts keep the mean, covariance or smallest eigenvalue
-        of the first call of ``fit`` or ``partial_fit``. If ``init`` is an array, and
-        the samples of a first call of ``partial_fit`` do not contain all classes, this
-        quantity is computed from ``init`` instead of the samples.
+        ``partial_fit`` keeps the mean, covariance or smallest eigenvalue of the last
+        ``fit`` or, without ``fit``, of its first call. If ``init`` is an array, and the
+        samples of this call do not contain all classes, this quantity is computed from
+        ``init`` instead of the samples.
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is
         half of the mean squared distance of the samples from the nearest initial
@@ -329,7 +327,6 @@ class PLRSQ(LikelihoodClassifier):
     {learning_rate}
     {batch_size}
     {shuffle}
-    {warm_start}
     {random_state}
     {verbose}
 
@@ -409,7 +406,6 @@ class PLRSQ(LikelihoodClassifier):
         learning_rate="auto",
         batch_size=1,
         shuffle=True,
-        warm_start=False,
         random_state=None,
         verbose=0,
     ):
@@ -428,7 +424,6 @@ class PLRSQ(LikelihoodClassifier):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.shuffle = shuffle
-        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 

@@ -32,8 +32,8 @@ class RSLVQ(LikelihoodClassifier):
     The samples are vectors or SPD matrices. For SPD matrices, :class:`PLRSQ` is usually
     more accurate and faster. To keep prototypes of SPD matrices positive definite,
     their eigenvalues are raised to at least 1e-4 (section 6.1.5 of [1]_), or to at
-    least the smallest eigenvalue of the samples of the first call of ``fit`` or
-    ``partial_fit`` if this eigenvalue is below 1e-4.
+    least the smallest eigenvalue of the samples of the last ``fit`` (without ``fit``,
+    of the first call of ``partial_fit``) if this eigenvalue is below 1e-4.
 
     Parameters
     ----------
@@ -74,7 +74,6 @@ class RSLVQ(LikelihoodClassifier):
         hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10`.
     {batch_size}
     {shuffle}
-    {warm_start}
     {random_state}
     {verbose}
 
@@ -137,7 +136,6 @@ class RSLVQ(LikelihoodClassifier):
         learning_rate="auto",
         batch_size=1,
         shuffle=True,
-        warm_start=False,
         random_state=None,
         verbose=0,
     ):
@@ -154,6 +152,5 @@ class RSLVQ(LikelihoodClassifier):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.shuffle = shuffle
-        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
