@@ -490,7 +490,7 @@ def test_shrinkage_is_selected_by_the_same_samples(n_samples, weighted, rng):
         SQFA(2, random_state=0),
         GaussianClassifier(),
         KernelDiscriminantAnalysis(solver="nystroem", random_state=0),
-        RSLVQ(solver="sgd", max_iter=4, shuffle=False),
+        RSLVQ(solver="sgd", max_iter=4, random_state=0),
         AMAGauss(2, max_iter=3, tol=1e-2, random_state=0),
     ],
     ids=lambda estimator: type(estimator).__name__,

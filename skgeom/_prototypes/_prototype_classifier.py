@@ -290,8 +290,8 @@ class PrototypeClassifier(
             epochs = range(1, self.max_iter + 1)
             # Divided by the mean weight: a common factor of all weights has no effect.
             unit = 1 / float(namespace(samples.y).mean(samples.weights))
-            schedule = self._schedule(model, epochs, unit, rng)
-            return fit_sgd(samples, model, loss, *schedule, report)
+            schedule = self._schedule(model, epochs, unit)
+            return fit_sgd(samples, model, loss, *schedule, rng, report)
         options = self._scale(model), limits, self._learns_scale(), report
         return fit_lbfgs(samples, model, loss, *options)
 
@@ -585,8 +585,6 @@ streaming_constraints = {
     **shared_constraints,
     "solver": [StrOptions({"auto", "lbfgs", "sgd"})],
     "learning_rate": [StrOptions({"auto"}), positive],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "shuffle": ["boolean"],
 }
 
 
@@ -602,12 +600,12 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
     ----------
     solver : {"auto", "lbfgs", "sgd"}, default="auto"
         ``"lbfgs"`` minimizes the cost of all samples by Riemannian L-BFGS. ``"sgd"``
-        performs stochastic gradient steps, algorithm 1 of [1]_, whose lengths are
-        limited: with ``batch_size=1``, no step moves a prototype past a sample that
-        attracts it, or increases the distance from a sample that repels it by more than
-        a quarter. ``"auto"`` selects ``"sgd"`` for SPD matrices with the Euclidean
-        metric, for which ``"lbfgs"`` does not keep prototypes positive definite, and
-        ``"lbfgs"`` otherwise.
+        performs a stochastic gradient step for each sample, in random order, algorithm
+        1 of [1]_. The lengths of the steps are limited: no step moves a prototype past
+        a sample that attracts it, or increases the distance from a sample that repels
+        it by more than a quarter. ``"auto"`` selects ``"sgd"`` for SPD matrices with
+        the Euclidean metric, for which ``"lbfgs"`` does not keep prototypes positive
+        definite, and ``"lbfgs"`` otherwise.
 
         In :class:`PLRSQ` and :class:`RSLVQ`, the preconditioner of ``"lbfgs"`` is the
         Gauss-Newton matrix of the cost, unless ``sigma2="learn"`` or the gradients of
@@ -620,11 +618,6 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         ``metric="euclid"``, whose distances have a unit, and :math:`n \xi / 100` for
         all other metrics, where n is the size of the (reduced) matrices and :math:`\xi`
         the average number of prototypes per class.
-    batch_size : int, default=1
-        Number of samples in each step of ``"sgd"``. A step uses the sum of their
-        gradients.
-    shuffle : bool, default=True
-        Whether ``"sgd"`` shuffles the samples in each epoch.
     """
 
     _parameter_constraints = streaming_constraints
@@ -639,7 +632,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         class, unless ``init`` is an array, which contains the prototypes of all classes
         of the first call. With ``n_components``, the first call of :class:`PLRSQ` must
         contain samples of all ``classes``, because the class means determine the
-        subspace. The order of the samples is shuffled unless ``shuffle=False``.
+        subspace. The samples are used in the given order.
 
         The learning rate decreases to a hundredth over ``max_iter`` epochs, and the
         automatic slope of :class:`GLRSQ` increases. In this schedule, a call with m
@@ -714,7 +707,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         for number in steps:
             samples, own_labels, weights = dask.compute(*blocks[number])
             with naming_block(number):
-                self._learn(samples, own_labels, weights, classes, rng, continues)
+                parts = samples, own_labels, weights, classes, rng, continues
+                self._learn(*parts, shuffle=rng)
             continues = True
             message = "".join(f"loss {loss:.6g}" for loss in self.loss_curve_[-1:])
             model = vars(self).copy()
@@ -724,8 +718,11 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         self._progress = replace(self._progress, announced=False)
         return self
 
-    def _learn(self, X, y, sample_weight, classes, rng, continues):
-        """Update the prototypes, or initialize them unless training ``continues``."""
+    def _learn(self, X, y, sample_weight, classes, rng, continues, shuffle=None):
+        """Update the prototypes, or initialize them unless training ``continues``.
+
+        The generator ``shuffle`` shuffles the samples; None keeps their order.
+        """
         losses, n_iter = [], 0
         if continues:
             losses, n_iter = to_numpy(self.loss_curve_), self.n_iter_
@@ -745,8 +742,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         n_epochs += min(samples.Z.shape[0] / n_rows, 1.0)
         progress = replace(progress, n_epochs=n_epochs)
         loss = self._loss(model, streams=True)
-        schedule = self._schedule(model, [n_epochs], 1.0, rng)
-        self._store(fit_sgd(samples, model, loss, *schedule), progress)
+        schedule = self._schedule(model, [n_epochs], 1.0)
+        self._store(fit_sgd(samples, model, loss, *schedule, shuffle), progress)
         losses = np.append(losses, to_numpy(self.loss_curve_))
         self.loss_curve_ = like(losses, samples.y)
         self.n_iter_ += n_iter
@@ -797,11 +794,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         self.prototype_labels_ = to_numpy(self.classes_).repeat(model.counts)
         return model, progress
 
-    def _schedule(self, model, epochs, unit, rng):
-        """Learning rates and scales of the epochs, batch size, and generator.
-
-        The generator shuffles the samples; None keeps their order.
-        """
+    def _schedule(self, model, epochs, unit):
+        """Learning rates and scales of the epochs."""
         scales = [self._scale(model, epoch) for epoch in epochs]
         rates = [
             0.01 ** (min(epoch, self.max_iter) / self.max_iter)
@@ -809,7 +803,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             * self._first_rate(model, scale)
             for epoch, scale in zip(epochs, scales, strict=True)
         ]
-        return rates, scales, self.batch_size, rng if self.shuffle else None
+        return rates, scales
 
     def _check_parameters(self, model):
         if self.solver == "lbfgs" and not model.metric.keeps_definite:

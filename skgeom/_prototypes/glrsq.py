@@ -135,8 +135,6 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         s. ``"auto"`` is n / 100 for matrices of size n. For ``metric="euclid"``, whose
         distances have a unit, it is a tenth of the mean squared distance of the samples
         from the nearest initial prototype of their class.
-    {batch_size}
-    {shuffle}
     {random_state}
     verbose : int, default=0
         If positive, prints the loss of each epoch or iteration.
@@ -205,8 +203,6 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         max_iter=100,
         tol=0.01,
         learning_rate="auto",
-        batch_size=1,
-        shuffle=True,
         random_state=None,
         verbose=0,
     ):
@@ -220,8 +216,6 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.shuffle = shuffle
         self.random_state = random_state
         self.verbose = verbose
 

@@ -325,8 +325,6 @@ class PLRSQ(LikelihoodClassifier):
     {max_iter}
     {tol}
     {learning_rate}
-    {batch_size}
-    {shuffle}
     {random_state}
     {verbose}
 
@@ -404,8 +402,6 @@ class PLRSQ(LikelihoodClassifier):
         max_iter=100,
         tol=0.01,
         learning_rate="auto",
-        batch_size=1,
-        shuffle=True,
         random_state=None,
         verbose=0,
     ):
@@ -422,8 +418,6 @@ class PLRSQ(LikelihoodClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.shuffle = shuffle
         self.random_state = random_state
         self.verbose = verbose
 

@@ -72,8 +72,6 @@ class RSLVQ(LikelihoodClassifier):
     learning_rate : "auto" or float, default="auto"
         Learning rate of ``"sgd"`` before the first epoch. The rate decreases to a
         hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10`.
-    {batch_size}
-    {shuffle}
     {random_state}
     {verbose}
 
@@ -134,8 +132,6 @@ class RSLVQ(LikelihoodClassifier):
         max_iter=100,
         tol=0.01,
         learning_rate="auto",
-        batch_size=1,
-        shuffle=True,
         random_state=None,
         verbose=0,
     ):
@@ -150,7 +146,5 @@ class RSLVQ(LikelihoodClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.shuffle = shuffle
         self.random_state = random_state
         self.verbose = verbose

@@ -28,7 +28,7 @@ VECTORS = [
     GMLVQ(2, n_components=2, max_iter=4),
 ]
 RARE = [  # in the exhaustive tier
-    PLRSQ(metric="euclid", max_iter=2, batch_size=5),
+    PLRSQ(metric="euclid", max_iter=2),
     RSLVQ(solver="sgd", max_iter=2),
     GMLVQ(max_iter=4),
 ]

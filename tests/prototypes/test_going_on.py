@@ -23,9 +23,12 @@ def first_samples(spd):
 
 @pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), RSLVQ()], ids=repr)
 def test_partial_fit_is_an_epoch(spd, estimator):
-    options = {"solver": "sgd", "max_iter": 1, "shuffle": False, "batch_size": 7}
-    whole = clone(estimator).set_params(**options).fit(*spd)
-    part = clone(whole).partial_fit(*spd)
+    X, y = spd
+    start = samples_of(estimator, np.stack([X[y == k][0] for k in range(3)]))
+    options = {"solver": "sgd", "max_iter": 1, "init": start, "random_state": 0}
+    whole = clone(estimator).set_params(**options).fit(samples_of(estimator, X), y)
+    order = np.random.RandomState(0).permutation(len(y))  # of the epoch of fit
+    part = clone(whole).partial_fit(samples_of(estimator, X[order]), y[order])
     assert_allclose(part.prototypes_, whole.prototypes_, rtol=1e-12)
     assert_allclose(part.loss_curve_, whole.loss_curve_)
 
@@ -94,10 +97,11 @@ def test_init_continues_from_the_prototypes_of_a_fit(spd, estimator):
 def test_partial_fit_after_fit_is_the_last_epoch_again(spd):
     """The rate, and the slope, are those with which the schedule ends."""
     X, y = spd
-    options = {"solver": "sgd", "shuffle": False}
+    options = {"solver": "sgd", "random_state": 0}
     model = GLRSQ(max_iter=4, **options).fit(X, y)
     start, curve = model.prototypes_, model.loss_curve_
-    model.partial_fit(X, y)
+    order = np.random.RandomState(0).permutation(len(y))  # of the epoch of fit
+    model.partial_fit(X[order], y[order])
     rate = 4 / 100 * 0.01 / 4  # of n / 100, at the end, for the slope 4
     options |= {"slope": 4.0, "learning_rate": rate * 4 * 100}
     expected = GLRSQ(init=start, max_iter=1, **options).fit(X, y)
@@ -181,12 +185,13 @@ def test_the_first_trial_does_not_make_the_space(spd, metric):
 def test_the_rate_falls_with_the_samples(spd, first_samples):
     """Half an epoch leaves a tenth of it, one a hundredth, as in the epoch of fit."""
     X, y = spd
-    model = PLRSQ(init=first_samples, sigma2=1.0, shuffle=False, max_iter=1)
+    model = PLRSQ(init=first_samples, sigma2=1.0, random_state=0, max_iter=1)
     rows = np.arange(0, 60, 5)  # twelve: three prototypes of four rows
     fit = clone(model).set_params(solver="sgd")
     for part, left in ((rows[::2], 0.1), (rows, 0.01)):
         one = clone(model).set_params(learning_rate=1e-4)
-        one.partial_fit(X[part], y[part], classes=[0, 1, 2])
+        order = part[np.random.RandomState(0).permutation(len(part))]
+        one.partial_fit(X[order], y[order], classes=[0, 1, 2])
         fit.set_params(learning_rate=1e-4 * left / 0.01).fit(X[part], y[part])
         assert_allclose(one.prototypes_, fit.prototypes_, rtol=1e-12)
         assert np.abs(one.prototypes_ - first_samples).max() > 0
