@@ -47,7 +47,7 @@ BASELINES = {
     "tangent space + SVM": (SVC(kernel="linear"), C),
 }
 OURS = {
-    "PLRSQ": (PLRSQ(random_state=0), {"sigma2_scale": [0.5, 1, 2, 4]}),
+    "PLRSQ": (PLRSQ(random_state=0), {"representability": [1e-4, 1e-3, 1e-2, 0.1]}),
     "TransferDiscriminantAnalysis": (
         TransferDiscriminantAnalysis(),
         {"relevance": [0, 0.1, 0.2, 0.4]},

@@ -79,7 +79,7 @@ GRIDS = {
         "gamma": [0.01, 0.1, "select"],
         "regularization": [*PENALTIES[1:], "auto"],
     },
-    "RSLVQ": {"n_prototypes": [1, 2, 4], "sigma2_scale": [0.5, 1, 2]},
+    "RSLVQ": {"n_prototypes": [1, 2, 4], "representability": [1e-3, 1e-2, 1e-1]},
     "LDA": {
         "solver": ["lsqr"],
         "shrinkage": [0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, "auto"],

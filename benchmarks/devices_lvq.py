@@ -40,7 +40,7 @@ def rows(device, quick=False):
         ("BCI, subject 1", PLRSQ(metric="logdet")),
         (
             "BCI, subject 1",
-            PLRSQ(solver="sgd", batch_size=32, max_iter=20, random_state=0),
+            PLRSQ(solver="sgd", max_iter=20, random_state=0),
         ),
         ("20,000 of 16 x 16", PLRSQ()),
     ]

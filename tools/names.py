@@ -24,7 +24,6 @@ TABLE = Path(__file__).parents[1] / "doc" / "names.csv"
 
 # Name: meaning, words.
 SHARED = {
-    "batch_size": ("Number of samples in each step of the optimization.", "samples"),
     "class_shrinkages_": ("Intensity of the shrinkage of each class.", "intensit"),
     "class_weight": ("Weights of the classes in training.", "weights"),
     "classes_": ("The sorted class labels.", "class labels"),
@@ -98,7 +97,6 @@ SHARED = {
     "temperature_": ("The value of the temperature that was used.", "temperature"),
     "tol": ("Tolerance with which the optimization stops.", "stops"),
     "verbose": ("Amount of printed progress.", "print"),
-    "warm_start": ("Whether ``fit`` continues from the last fit.", "continues"),
 }
 
 

@@ -43,7 +43,6 @@ def estimator(method, seed, epochs):
             temperature=1.0,
             solver="sgd",
             max_iter=epochs,
-            batch_size=10,
             random_state=seed,
         )
     if method == "PLRSQ, log-Euclidean, by cross-validation":
@@ -90,7 +89,7 @@ def draw(figure, lines):
 @reproduces(
     "Tang et al. 2021, figure 6",
     "Learning with few images of CIFAR-10",
-    version=2,
+    version=3,
     plot=draw,
 )
 def plrsq_figure_6(quick):
@@ -143,7 +142,9 @@ def epoch_seconds(n_samples, n_prototypes):
     }
 
 
-@reproduces("Tang et al. 2021, figure 7", "Processor time of an epoch on CIFAR-10")
+@reproduces(
+    "Tang et al. 2021, figure 7", "Processor time of an epoch on CIFAR-10", version=2
+)
 def plrsq_figure_7(quick):
     for n_samples in [200] if quick else [200, 500, 1000, 5000]:
         labels = {"training images": n_samples}

@@ -179,7 +179,6 @@ def plrsq_figure_5(quick):
                 "method": "PLRSQ, annealed",
                 "n_categories": n_categories,
                 "max_iter": 20,
-                "batch_size": 10,
                 **options,
             }
             yield Row(labels, accuracy, arguments, seeds=1 if quick else 20)

@@ -143,7 +143,6 @@ OTHER_READING = {
             temperature=1.0,
             solver="sgd",
             max_iter=50,
-            batch_size=10,
         )
         for n in (1, 2)
         for sigma2 in (1, 2)
@@ -177,7 +176,11 @@ def accuracy(method, data, seed):
     return {"accuracy": best.score(*test)}
 
 
-@reproduces("Tang et al. 2021, sections 2 and 6", "Further methods on SynI and SynII")
+@reproduces(
+    "Tang et al. 2021, sections 2 and 6",
+    "Further methods on SynI and SynII",
+    version=2,
+)
 def plrsq_methods(quick):
     for data in ("SynI", "SynII"):
         names = [*METHODS, *(f"{name}, noise first" for name in OTHER_READING)]

@@ -89,8 +89,7 @@ def fit_lbfgs(samples, model, loss, scale, limits, learn_scale=False, report=Non
             return True
         return value <= goal  # the classes are separated
 
-    # A warm start is closer to the minimum than the optimum in the tangent space.
-    if model.metric.tangent_metric and model.scale is None:
+    if model.metric.tangent_metric:
         with suppress(StartError, np.linalg.LinAlgError):
             near = cost.point_of(tangent_minimum(cost, scale, goal, limits))
             if (value := cost.at(near).value) < losses[0]:
@@ -161,5 +160,5 @@ def minimize_cost(cost, start, note, limits):
     except StartError:
         raise StartError(
             "The loss is not finite at the start. Use less extreme values of "
-            "sigma2, sigma2_scale, representability or slope."
+            "sigma2, representability or slope."
         ) from None

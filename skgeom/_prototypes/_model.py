@@ -174,14 +174,14 @@ class Model:
 
 @dataclass(frozen=True)
 class Progress:
-    """What ``fit`` with a warm start and ``partial_fit`` need to continue training.
+    """What ``partial_fit`` needs to continue training.
 
     Attributes
     ----------
     metric : str
         The parameter ``metric``.
     start : ndarray
-        The initial prototypes of the first fit, encoded.
+        The initial prototypes, encoded.
     n_epochs : float
         Number of epochs of ``partial_fit`` so far, which determines the learning rate.
         Infinite after ``fit``: the learning rate then keeps its final value.

@@ -111,7 +111,6 @@ shared_constraints = {
     "init": [StrOptions({"kmeans"}), "array-like"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
-    "warm_start": ["boolean"],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
@@ -130,9 +129,8 @@ class PrototypeClassifier(
     and a loss to a solver, which returns the trained model. A subclass defines five
     methods:
 
-    - ``_calibrate(samples, model, start)`` is called first, and sets the fitted
-      attributes that the loss and the probabilities require; ``start`` are the initial
-      prototypes of the first fit;
+    - ``_calibrate(samples, model)`` is called first, and sets the fitted attributes
+      that the loss and the probabilities require;
     - ``_loss(model)`` returns the loss;
     - ``_scale(model, epoch=None)`` returns the scale of the loss, in an epoch of
       ``"sgd"`` if it is given: the variance of a likelihood, or the slope of a sigmoid;
@@ -156,7 +154,8 @@ class PrototypeClassifier(
         mean of its samples in the metric. A class with several prototypes starts from
         the means of the k-means clusters of its samples in the tangent space at that
         mean. An array contains the prototypes class by class, in the order of
-        ``classes_``.
+        ``classes_``. ``init=model.prototypes_`` continues from the prototypes of a
+        fitted model; ``partial_fit`` continues training with new samples of a stream.
     max_iter : int, default=100
         Largest number of iterations of ``"lbfgs"``, or number of epochs of ``"sgd"``.
         Each block of Dask data counts as one epoch.
@@ -166,13 +165,6 @@ class PrototypeClassifier(
         when the norm of the gradient is below ``tol`` times its initial norm. With the
         Gauss-Newton matrix (see ``solver``), it also stops when one iteration decreases
         the cost by less than the fraction ``tol / 50``. ``"sgd"`` does not use ``tol``.
-    warm_start : bool, default=False
-        Whether ``fit`` continues from the prototypes of the last fit. The metric, the
-        automatic ``sigma2`` and the selected ``representability`` then remain the same,
-        and the learning rate of ``"sgd"`` starts again from its initial value. The
-        samples of earlier fits are not kept: with ``"lbfgs"``, the result is the
-        optimum for the new samples only. Use ``partial_fit`` to learn from a stream of
-        samples.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means, which initializes several prototypes per class, and of the
         order of the samples in ``"sgd"``.
@@ -271,16 +263,15 @@ class PrototypeClassifier(
         rng = check_random_state(self.random_state)
         if is_dask(X) and self.solver == "sgd":
             return self._fit_blocks(X, y, sample_weight, rng)
-        continues = self._continues()
         parts = self._prepared(X, y, sample_weight, rng, groups=groups)
         samples, model, progress = parts
         self._check_parameters(model)
-        if progress.metric == "riemann" and not continues:
+        if progress.metric == "riemann":
             warn_if_amplitudes_vary(samples, model)
         # BLAS threads would compete with the threads of the cost: with them, a fit of
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
-            self._calibrate(samples, model, progress.start)
+            self._calibrate(samples, model)
             limits, report = self._limits(), self._reporter(samples, progress)
             found = self._train(samples, model, self._loss(model), rng, limits, report)
         self._store(found, progress)
@@ -299,8 +290,8 @@ class PrototypeClassifier(
             epochs = range(1, self.max_iter + 1)
             # Divided by the mean weight: a common factor of all weights has no effect.
             unit = 1 / float(namespace(samples.y).mean(samples.weights))
-            schedule = self._schedule(model, epochs, unit, rng)
-            return fit_sgd(samples, model, loss, *schedule, report)
+            schedule = self._schedule(model, epochs, unit)
+            return fit_sgd(samples, model, loss, *schedule, rng, report)
         options = self._scale(model), limits, self._learns_scale(), report
         return fit_lbfgs(samples, model, loss, *options)
 
@@ -308,10 +299,9 @@ class PrototypeClassifier(
         """Whether ``"lbfgs"`` learns the scale of the loss."""
         return False
 
-    def _folds(self, samples, model, start, **limits):
-        """The :class:`Folds` of the samples, with the initial prototypes ``start``."""
-        first = replace(model, prototypes=start, scale=None, matrix=None)
-        return Folds(samples, first, self._fold_encoder(model), **limits)
+    def _folds(self, samples, model, **limits):
+        """The :class:`Folds` of the samples; ``model`` is the initial model."""
+        return Folds(samples, model, self._fold_encoder(model), **limits)
 
     def _fold_encoder(self, model):
         """Encodes the samples of a fold, see :class:`Folds`."""
@@ -404,10 +394,6 @@ class PrototypeClassifier(
         has_prototypes = super().__sklearn_is_fitted__()
         return has_prototypes and self._model.n_classes > 1
 
-    def _continues(self):
-        """Whether ``fit`` is a warm start."""
-        return self.warm_start and hasattr(self, "prototypes_")
-
     def _prepared(
         self, X, y, sample_weight, rng, classes=None, groups=None, batch=False
     ):
@@ -420,8 +406,7 @@ class PrototypeClassifier(
             if hasattr(self, "partial_fit"):
                 remedy = "Set solver='sgd' to learn its blocks one after another"
             check_not_dask(self, X, remedy)
-        continues = self._continues()
-        options = {"reset": not continues, "batch": batch, "check": type(self)._check_X}
+        options = {"reset": True, "batch": batch, "check": type(self)._check_X}
         samples = validated_samples(self, X, y, sample_weight, groups, **options)
         with naming("y"):
             labels = np.unique(samples.y)
@@ -429,15 +414,10 @@ class PrototypeClassifier(
             check_two_classes(labels, type(self).__name__)
         classes, announced = classes_of_stream(classes, labels)
         counts = prototype_counts(self.n_prototypes, classes)
-        if continues:
-            self._check_same(self._model, classes, counts)
         self.classes_ = classes
         X, y, weights, class_sums = self._weighted(samples)
         if isinstance(self.init, str):
             counts = tuple(np.where(class_sums > 0, counts, 0).tolist())
-        if continues:
-            found, model = self._continued(self._model, X, y, weights, class_sums)
-            return replace(found, groups=samples.groups), model, self._progress
         self._check_counts(counts, to_numpy(y))
         if X.ndim == 2:
             consequence = "Features of large variance determine the distances."
@@ -486,11 +466,6 @@ class PrototypeClassifier(
         variance = find_variance(squared, y, labels, weights)
         state = metric, components, counts, labels, class_sums, start, variance
         return EncodedSamples(X, Z, y, weights), Model(*state)
-
-    def _continued(self, model, X, y, weights, class_sums):
-        """New samples, and the model at whose prototypes training continues."""
-        samples = EncodedSamples(X, model.encode(X), y, weights)
-        return samples, replace(model, class_sums=class_sums)
 
     def _check_X(self, X, reset):
         """Validated samples as a real array; matrices are made exactly symmetric."""
@@ -611,8 +586,6 @@ streaming_constraints = {
     **shared_constraints,
     "solver": [StrOptions({"auto", "lbfgs", "sgd"})],
     "learning_rate": [StrOptions({"auto"}), positive],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "shuffle": ["boolean"],
 }
 
 
@@ -628,30 +601,24 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
     ----------
     solver : {"auto", "lbfgs", "sgd"}, default="auto"
         ``"lbfgs"`` minimizes the cost of all samples by Riemannian L-BFGS. ``"sgd"``
-        performs stochastic gradient steps, algorithm 1 of [1]_, whose lengths are
-        limited: with ``batch_size=1``, no step moves a prototype past a sample that
-        attracts it, or increases the distance from a sample that repels it by more than
-        a quarter. ``"auto"`` selects ``"sgd"`` for SPD matrices with the Euclidean
-        metric, for which ``"lbfgs"`` does not keep prototypes positive definite, and
-        ``"lbfgs"`` otherwise.
+        performs a stochastic gradient step for each sample, in random order, algorithm
+        1 of [1]_. The lengths of the steps are limited: no step moves a prototype past
+        a sample that attracts it, or increases the distance from a sample that repels
+        it by more than a quarter. ``"auto"`` selects ``"sgd"`` for SPD matrices with
+        the Euclidean metric, for which ``"lbfgs"`` does not keep prototypes positive
+        definite, and ``"lbfgs"`` otherwise.
 
         In :class:`PLRSQ` and :class:`RSLVQ`, the preconditioner of ``"lbfgs"`` is the
         Gauss-Newton matrix of the cost, unless ``sigma2="learn"`` or the gradients of
         the distances of all samples from all prototypes require more than 256 MiB. In
         :class:`PLRSQ` and :class:`GLRSQ` with ``metric="riemann"``, the first iteration
-        of ``"lbfgs"`` is a complete optimization in the tangent space, unless ``fit``
-        is a warm start.
+        of ``"lbfgs"`` is a complete optimization in the tangent space.
     learning_rate : "auto" or float, default="auto"
         Learning rate of ``"sgd"`` before the first epoch. The rate decreases to a
         hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10` for
         ``metric="euclid"``, whose distances have a unit, and :math:`n \xi / 100` for
         all other metrics, where n is the size of the (reduced) matrices and :math:`\xi`
         the average number of prototypes per class.
-    batch_size : int, default=1
-        Number of samples in each step of ``"sgd"``. A step uses the sum of their
-        gradients.
-    shuffle : bool, default=True
-        Whether ``"sgd"`` shuffles the samples in each epoch.
     """
 
     _parameter_constraints = streaming_constraints
@@ -666,7 +633,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         class, unless ``init`` is an array, which contains the prototypes of all classes
         of the first call. With ``n_components``, the first call of :class:`PLRSQ` must
         contain samples of all ``classes``, because the class means determine the
-        subspace. The order of the samples is shuffled unless ``shuffle=False``.
+        subspace. The samples are used in the given order.
 
         The learning rate decreases to a hundredth over ``max_iter`` epochs, and the
         automatic slope of :class:`GLRSQ` increases. In this schedule, a call with m
@@ -736,12 +703,13 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         classes = np.unique(np.concatenate([labels[number] for number in used]))
         check_two_classes(classes, type(self).__name__)
         steps = used * ceil(self.max_iter / len(used))
-        progress, continues = current_progress(), self._continues()
+        progress, continues = current_progress(), False
         progress.start()
         for number in steps:
             samples, own_labels, weights = dask.compute(*blocks[number])
             with naming_block(number):
-                self._learn(samples, own_labels, weights, classes, rng, continues)
+                parts = samples, own_labels, weights, classes, rng, continues
+                self._learn(*parts, shuffle=rng)
             continues = True
             message = "".join(f"loss {loss:.6g}" for loss in self.loss_curve_[-1:])
             model = vars(self).copy()
@@ -751,8 +719,11 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         self._progress = replace(self._progress, announced=False)
         return self
 
-    def _learn(self, X, y, sample_weight, classes, rng, continues):
-        """Update the prototypes, or initialize them unless training ``continues``."""
+    def _learn(self, X, y, sample_weight, classes, rng, continues, shuffle=None):
+        """Update the prototypes, or initialize them unless training ``continues``.
+
+        The generator ``shuffle`` shuffles the samples; None keeps their order.
+        """
         losses, n_iter = [], 0
         if continues:
             losses, n_iter = to_numpy(self.loss_curve_), self.n_iter_
@@ -772,8 +743,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         n_epochs += min(samples.Z.shape[0] / n_rows, 1.0)
         progress = replace(progress, n_epochs=n_epochs)
         loss = self._loss(model, streams=True)
-        schedule = self._schedule(model, [n_epochs], 1.0, rng)
-        self._store(fit_sgd(samples, model, loss, *schedule), progress)
+        schedule = self._schedule(model, [n_epochs], 1.0)
+        self._store(fit_sgd(samples, model, loss, *schedule, shuffle), progress)
         losses = np.append(losses, to_numpy(self.loss_curve_))
         self.loss_curve_ = like(losses, samples.y)
         self.n_iter_ += n_iter
@@ -794,7 +765,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         self._check_same(model, classes, tuple(known.tolist()))
         before = model.class_sums
         X, y, weights, class_sums = self._weighted(samples, before)
-        samples, model = self._continued(model, X, y, weights, class_sums)
+        samples = EncodedSamples(X, model.encode(X), y, weights)
+        model = replace(model, class_sums=class_sums)
         model, progress = self._with_new_classes(samples, model, progress, targets, rng)
         if np.isinf(progress.n_epochs):
             return samples, model, progress
@@ -823,11 +795,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         self.prototype_labels_ = to_numpy(self.classes_).repeat(model.counts)
         return model, progress
 
-    def _schedule(self, model, epochs, unit, rng):
-        """Learning rates and scales of the epochs, batch size, and generator.
-
-        The generator shuffles the samples; None keeps their order.
-        """
+    def _schedule(self, model, epochs, unit):
+        """Learning rates and scales of the epochs."""
         scales = [self._scale(model, epoch) for epoch in epochs]
         rates = [
             0.01 ** (min(epoch, self.max_iter) / self.max_iter)
@@ -835,7 +804,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             * self._first_rate(model, scale)
             for epoch, scale in zip(epochs, scales, strict=True)
         ]
-        return rates, scales, self.batch_size, rng if self.shuffle else None
+        return rates, scales
 
     def _check_parameters(self, model):
         if self.solver == "lbfgs" and not model.metric.keeps_definite:

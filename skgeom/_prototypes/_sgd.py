@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from skgeom._prototypes._model import Fit, explain_singular
 from skgeom.utils.array_api import like, namespace, take
@@ -14,10 +13,8 @@ from skgeom.utils.array_api import like, namespace, take
 _REPULSION = 0.25
 
 
-def fit_sgd(
-    samples, model, loss, rates, scales, batch_size=1, shuffle=None, report=None
-):
-    """Minimize the loss by stochastic gradient steps.
+def fit_sgd(samples, model, loss, rates, scales, shuffle=None, report=None):
+    """Minimize the loss by stochastic gradient steps, one for each sample.
 
     Parameters
     ----------
@@ -28,8 +25,6 @@ def fit_sgd(
         The loss of a sample.
     rates, scales : list of float
         Learning rate and scale of the loss in each epoch.
-    batch_size : int, default=1
-        Number of samples in each step.
     shuffle : RandomState, default=None
         Generator that shuffles the samples in each epoch; None keeps their order.
     report : callable, default=None
@@ -55,8 +50,8 @@ def fit_sgd(
             order = shuffle.permutation(order)
         total = 0.0
         with explain_singular():
-            for batch in gen_batches(len(order), batch_size):
-                rows = like(order[batch], samples.y)
+            for index in order:
+                rows = like(np.array([index]), samples.y)
                 Z = take(samples.Z, rows)
                 pairs = model.metric.pairs(Z, prototypes)
                 weights = take(samples.weights, rows)
@@ -74,16 +69,12 @@ def fit_sgd(
 
 
 def bounded(coefficients):
-    """Coefficients (n, M), scaled so that steps have a limited length.
+    """Coefficients, limited so that steps have a limited length.
 
-    A prototype moves by the sum of the logarithms of the samples of the batch, times
-    their coefficients. The positive coefficients of a prototype, which attract it, are
-    scaled to a sum of at most 1: the prototype then moves no farther than the distance
-    of the farthest attracting sample. The negative coefficients, which repel it, are
-    scaled to a sum of at least -1/4. The paper has no such limits. Without limits, a
-    small sigma^2 causes steps so long that prototypes do not return.
+    A prototype moves by the logarithm of the sample times its coefficient. A positive
+    coefficient, which attracts the prototype, is at most 1: the prototype then moves no
+    farther than to the sample. A negative coefficient is at least -1/4. The paper has
+    no such limits. Without limits, a small sigma^2 causes steps so long that prototypes
+    do not return.
     """
-    xp = namespace(coefficients)
-    attract, repel = xp.maximum(coefficients, 0), xp.minimum(coefficients, 0)
-    attract = attract / xp.maximum(xp.sum(attract, axis=0), 1)
-    return attract + repel / xp.maximum(-xp.sum(repel, axis=0) / _REPULSION, 1)
+    return namespace(coefficients).clip(coefficients, -_REPULSION, 1)

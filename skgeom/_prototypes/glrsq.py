@@ -55,10 +55,10 @@ class MarginMixin:
     def _joint(self, scores):
         return scores / self.temperature_
 
-    def _calibrate(self, samples, model, start):
+    def _calibrate(self, samples, model):
         temperature = self.temperature
         if temperature == "auto":
-            folds = self._folds(samples, model, start, enough=_ENOUGH)
+            folds = self._folds(samples, model, enough=_ENOUGH)
             selected = self._selected_temperature(folds, self._loss(model))
             temperature = selected or initial_temperature(model)
         self.temperature_ = float(temperature)
@@ -135,14 +135,6 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         s. ``"auto"`` is n / 100 for matrices of size n. For ``metric="euclid"``, whose
         distances have a unit, it is a tenth of the mean squared distance of the samples
         from the nearest initial prototype of their class.
-    {batch_size}
-    {shuffle}
-    warm_start : bool, default=False
-        Whether ``fit`` continues from the prototypes of the last fit. The metric then
-        remains the same, and the learning rate and the automatic slope of ``"sgd"``
-        start again from their initial values. The samples of earlier fits are not kept:
-        with ``"lbfgs"``, the result is the optimum for the new samples only. Use
-        ``partial_fit`` to learn from a stream of samples.
     {random_state}
     verbose : int, default=0
         If positive, prints the loss of each epoch or iteration.
@@ -211,9 +203,6 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         max_iter=100,
         tol=0.01,
         learning_rate="auto",
-        batch_size=1,
-        shuffle=True,
-        warm_start=False,
         random_state=None,
         verbose=0,
     ):
@@ -227,9 +216,6 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 

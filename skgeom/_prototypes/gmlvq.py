@@ -10,7 +10,6 @@ from scipy.sparse import issparse
 from skgeom._prototypes._minimization import Limits, fit_lbfgs
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
-    check_unchanged,
     shared_constraints,
 )
 from skgeom._prototypes.glrsq import MarginMixin, margin_constraints
@@ -68,7 +67,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         Initial prototypes. With ``"kmeans"``, the initial prototype of a class is the
         mean of its samples. A class with several prototypes starts from the means of
         the k-means clusters of its samples. An array contains the prototypes class by
-        class, in the order of ``classes_``.
+        class, in the order of ``classes_``. ``init=model.prototypes_`` continues from
+        the prototypes of a fitted model, but not from its :math:`\Omega`.
     max_iter : int, default=1000
         Largest number of iterations of Riemannian L-BFGS, which optimizes the
         prototypes and :math:`\Omega` together.
@@ -77,10 +77,6 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         than the fraction ``tol``, when the norm of the gradient is below ``tol`` times
         its initial norm, or when the mean loss of the samples is below ``20 * tol``.
         The last rule reduces overfitting.
-    warm_start : bool, default=False
-        Whether ``fit`` continues from the prototypes and :math:`\Omega` of the last
-        fit. The samples of earlier fits are not kept: the result is the optimum for the
-        new samples only.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means, which initializes several prototypes per class.
     verbose : int, default=0
@@ -163,7 +159,6 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         init="kmeans",
         max_iter=1000,
         tol=1e-3,
-        warm_start=False,
         random_state=None,
         verbose=0,
     ):
@@ -175,7 +170,6 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
@@ -197,17 +191,13 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         n_samples, n_features = samples.Z.shape
         if issparse(samples.Z) and n_samples < n_features:
             samples = replace(samples, Z=samples.Z.toarray())
-        continues = model.scale is not None
         mean, axes, unit = _principal_axes(samples.Z, samples.weights)
         n_rows = self.n_components or axes.shape[0]
-        omega = model.matrix
-        if not continues:
-            omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
+        omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
         # The gradient is zero outside the span of the samples, so the optimization is
-        # restricted to that span, unless prototypes from ``init`` or from the last fit
-        # may be outside.
+        # restricted to that span, unless prototypes from ``init`` may be outside.
         spanned = axes.shape[0] < n_features and not issparse(samples.Z)
-        spanned = spanned and isinstance(self.init, str) and not continues
+        spanned = spanned and isinstance(self.init, str)
         if issparse(samples.Z):
             mean = namespace(mean).zeros_like(mean)
         coordinates = Coordinates(mean, axes if spanned else None, n_rows, unit)
@@ -234,12 +224,7 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
             **super()._attributes(found, progress),
             "omega_": omega,
             "components_": like(fix_signs(sizes[:, None] * axes), omega),
-            "_fitted_components": self.n_components,
         }
-
-    def _check_same(self, model, classes, counts):
-        super()._check_same(model, classes, counts)
-        check_unchanged("n_components", self._fitted_components, self.n_components)
 
     @property
     def relevances_(self):

@@ -52,7 +52,6 @@ _REPRESENTABILITY = 0.03
 likelihood_constraints = {
     **streaming_constraints,
     "sigma2": [StrOptions({"auto", "learn"}), positive],
-    "sigma2_scale": [positive],
     "representability": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "temperature": [StrOptions({"auto"}), positive],
     "priors": [None, StrOptions({"uniform"}), "array-like"],
@@ -64,21 +63,15 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
 
     Parameters
     ----------
-    sigma2_scale : float, default=1.0
-        Factor of the automatic ``sigma2``, and of the initial value of ``"learn"``.
-        Unlike values of ``sigma2``, values of this factor are comparable across folds
-        and metrics, for example in a grid search. The factor has no effect if
-        ``sigma2`` is a number.
     representability : "auto" or float, default="auto"
         Weight of an additional term of the cost, which attracts prototypes to the
         samples of their class. For a sample X of class y, the term is
 
         .. math:: -\log \sum_{l: c_l = y} P(l) \exp(-\delta^2(X, W_l) / 2 \sigma_0^2),
 
-        where :math:`\sigma_0^2` is the automatic ``sigma2`` for ``sigma2_scale=1``.
-        Without the term, the prototypes of separable classes move to infinity. The
-        value 0 yields the cost of [1]_, whose authors stop the optimization early
-        instead.
+        where :math:`\sigma_0^2` is the automatic ``sigma2``. Without the term, the
+        prototypes of separable classes move to infinity. The value 0 yields the cost of
+        [1]_, whose authors stop the optimization early instead.
 
         ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
         :ref:`selection`. It is 0 for ``"sgd"``, and 0.03 for ``"lbfgs"`` with the
@@ -128,7 +121,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         log_priors = namespace(self.priors_).log(self.priors_)
         return scores / self.temperature_ + log_priors
 
-    def _calibrate(self, samples, model, start):
+    def _calibrate(self, samples, model):
         self.priors_ = check_priors(self.priors, known_sums(model))
         if self.representability != "auto":
             candidates = [float(self.representability)]
@@ -136,13 +129,11 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             candidates = [0.0]
         elif model.prototypes.ndim == 3:
             candidates = [_REPRESENTABILITY]
-        elif self._continues() and self.selection_ is not None:
-            candidates = [self.representability_]
         else:
             candidates = _WEIGHTS.tolist()
         selection, temperature = None, self.temperature
         if len(candidates) > 1 or temperature == "auto":
-            folds = self._folds(samples, model, start, most=_MOST_SAMPLES)
+            folds = self._folds(samples, model, most=_MOST_SAMPLES)
             selection = self._select(folds, model, candidates)
         if temperature == "auto":
             temperature = 1.0 if selection is None else selection.temperature
@@ -222,7 +213,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
             return float(self.sigma2) * model.n_copies
         if self.sigma2 == "learn" and model.scale is not None:
             return model.scale
-        return float(self.sigma2_scale * model.variance)
+        return float(model.variance)
 
     def _learns_scale(self):
         return self.sigma2 == "learn"
@@ -308,17 +299,15 @@ class PLRSQ(LikelihoodClassifier):
           eigenvalues are raised to at least 1e-4, or to at least the smallest
           eigenvalue of the training samples if this eigenvalue is below 1e-4.
 
-        ``partial_fit`` and warm starts keep the mean, covariance or smallest eigenvalue
-        of the first call of ``fit`` or ``partial_fit``. If ``init`` is an array, and
-        the samples of a first call of ``partial_fit`` do not contain all classes, this
-        quantity is computed from ``init`` instead of the samples.
+        ``partial_fit`` keeps the mean, covariance or smallest eigenvalue of the last
+        ``fit`` or, without ``fit``, of its first call. If ``init`` is an array, and the
+        samples of this call do not contain all classes, this quantity is computed from
+        ``init`` instead of the samples.
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is
-        ``sigma2_scale`` times half of the mean squared distance of the samples from the
-        nearest initial prototype of their class. With ``"learn"``, ``solver="lbfgs"``
-        optimizes the variance together with the prototypes, starting from the value of
-        ``"auto"``.
-    {sigma2_scale}
+        half of the mean squared distance of the samples from the nearest initial
+        prototype of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the
+        variance together with the prototypes, starting from the value of ``"auto"``.
     {representability}
     n_components : int or None, default=None
         If given, each sample X is reduced to the matrix :math:`F^\top X F` of this
@@ -333,9 +322,6 @@ class PLRSQ(LikelihoodClassifier):
     {max_iter}
     {tol}
     {learning_rate}
-    {batch_size}
-    {shuffle}
-    {warm_start}
     {random_state}
     {verbose}
 
@@ -403,7 +389,6 @@ class PLRSQ(LikelihoodClassifier):
         *,
         metric="tangent",
         sigma2="auto",
-        sigma2_scale=1.0,
         representability="auto",
         n_components=None,
         temperature="auto",
@@ -414,16 +399,12 @@ class PLRSQ(LikelihoodClassifier):
         max_iter=100,
         tol=0.01,
         learning_rate="auto",
-        batch_size=1,
-        shuffle=True,
-        warm_start=False,
         random_state=None,
         verbose=0,
     ):
         self.n_prototypes = n_prototypes
         self.metric = metric
         self.sigma2 = sigma2
-        self.sigma2_scale = sigma2_scale
         self.representability = representability
         self.n_components = n_components
         self.temperature = temperature
@@ -434,9 +415,6 @@ class PLRSQ(LikelihoodClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 

@@ -32,28 +32,26 @@ class RSLVQ(LikelihoodClassifier):
     The samples are vectors or SPD matrices. For SPD matrices, :class:`PLRSQ` is usually
     more accurate and faster. To keep prototypes of SPD matrices positive definite,
     their eigenvalues are raised to at least 1e-4 (section 6.1.5 of [1]_), or to at
-    least the smallest eigenvalue of the samples of the first call of ``fit`` or
-    ``partial_fit`` if this eigenvalue is below 1e-4.
+    least the smallest eigenvalue of the samples of the last ``fit`` (without ``fit``,
+    of the first call of ``partial_fit``) if this eigenvalue is below 1e-4.
 
     Parameters
     ----------
     {n_prototypes}
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is
-        ``sigma2_scale`` times half of the mean squared distance of the samples from the
-        nearest initial prototype of their class. With ``"learn"``, ``solver="lbfgs"``
-        optimizes the variance together with the prototypes, starting from the value of
-        ``"auto"``.
-    {sigma2_scale}
+        half of the mean squared distance of the samples from the nearest initial
+        prototype of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the
+        variance together with the prototypes, starting from the value of ``"auto"``.
     representability : "auto" or float, default="auto"
         Weight of an additional term of the cost, which attracts prototypes to the
         samples of their class. For a sample x of class y, the term is
 
         .. math:: -\log \sum_{l: c_l = y} P(l) \exp(-\|x - w_l\|^2 / 2 \sigma_0^2),
 
-        where :math:`\sigma_0^2` is the automatic ``sigma2`` for ``sigma2_scale=1``.
-        Without the term, the prototypes of separable classes move to infinity. The
-        value 0 yields the cost of [1]_ and [2]_.
+        where :math:`\sigma_0^2` is the automatic ``sigma2``. Without the term, the
+        prototypes of separable classes move to infinity. The value 0 yields the cost of
+        [1]_ and [2]_.
 
         ``"auto"`` selects one of 10 values from 1e-4 to 0.1 by held-out samples, see
         :ref:`selection`. It is 0 for ``"sgd"``.
@@ -74,9 +72,6 @@ class RSLVQ(LikelihoodClassifier):
     learning_rate : "auto" or float, default="auto"
         Learning rate of ``"sgd"`` before the first epoch. The rate decreases to a
         hundredth over ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10`.
-    {batch_size}
-    {shuffle}
-    {warm_start}
     {random_state}
     {verbose}
 
@@ -128,7 +123,6 @@ class RSLVQ(LikelihoodClassifier):
         n_prototypes=1,
         *,
         sigma2="auto",
-        sigma2_scale=1.0,
         representability="auto",
         temperature="auto",
         priors=None,
@@ -138,15 +132,11 @@ class RSLVQ(LikelihoodClassifier):
         max_iter=100,
         tol=0.01,
         learning_rate="auto",
-        batch_size=1,
-        shuffle=True,
-        warm_start=False,
         random_state=None,
         verbose=0,
     ):
         self.n_prototypes = n_prototypes
         self.sigma2 = sigma2
-        self.sigma2_scale = sigma2_scale
         self.representability = representability
         self.temperature = temperature
         self.priors = priors
@@ -156,8 +146,5 @@ class RSLVQ(LikelihoodClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose

@@ -61,8 +61,6 @@ def fit_method(method=None, *, nested_validation=False):
     @wraps(method)
     def fit(self, X, *args, **kwargs):
         with training(self):
-            if getattr(self, "warm_start", False):
-                _check_continues(self, X, "fit")
             if is_dispatched(X) and hasattr(self, "_fitted_array"):
                 return _fit_to_library(method, self, X, *args, **kwargs)
             return method(self, X, *args, **kwargs)

@@ -49,7 +49,8 @@ def test_a_dict_is_no_proportion(unequal):
     # The cost of equation 18, weighted, with the proportions of the samples in it.
     losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
     expected = compute_sample_weight(WEIGHTS, y) @ losses
-    model.set_params(representability=0, warm_start=True, tol=1.0).fit(X, y)
+    model.set_params(init=model.prototypes_, sigma2=model.sigma2_)
+    model.set_params(representability=0, tol=1.0).fit(X, y)
     assert_allclose(model.loss_curve_[0], expected, rtol=1e-8)
     assert expected < fitted  # which counts the representability as well
 

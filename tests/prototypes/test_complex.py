@@ -56,9 +56,10 @@ def test_sgd_takes_the_steps_of_complex_matrices(phases):
     X, y = phases[0][::3], phases[1][::3]
     start = np.stack([X[y == c].mean(axis=0) for c in (0, 1)])
     W = start.copy()
-    options = {"metric": "riemann", "solver": "sgd", "shuffle": False, "max_iter": 1}
-    model = PLRSQ(sigma2=1.5, init=start, **options).fit(X, y)
-    for x, label in zip(X, y, strict=True):
+    options = {"metric": "riemann", "solver": "sgd", "max_iter": 1}
+    model = PLRSQ(sigma2=1.5, init=start, random_state=0, **options).fit(X, y)
+    order = np.random.RandomState(0).permutation(len(y))
+    for x, label in zip(X[order], y[order], strict=True):
         p = softmax(-(distance_riemann(x, W) ** 2) / 3)
         for k in (0, 1):
             step = 3 / 100 * 0.01 * ((k == label) - p[k]) / 1.5

@@ -175,19 +175,6 @@ def test_neither_order_nor_unit_nor_a_constant_weight_matters(spd, model):
         assert_allclose(found, model.predict_proba(X), atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:The predictions of held-out")
-def test_a_warm_start_keeps_the_weight():
-    X, y = hidden()
-    model = RSLVQ(warm_start=True).fit(X, y)
-    chosen = model.representability_
-    noise = np.random.default_rng(0).permutation(y)
-    assert RSLVQ().fit(X, noise).representability_ > chosen
-    assert model.fit(X, noise).representability_ == chosen
-    assert model.partial_fit(X, noise).representability_ == 0
-    assert model.fit(X, noise).representability_ > chosen
-    assert model.set_params(warm_start=False).fit(X, y).representability_ == chosen
-
-
 @pytest.mark.filterwarnings("ignore:The predictions of held-out samples")
 @pytest.mark.parametrize("model", [PLRSQ(metric="mahalanobis"), PLRSQ(n_components=2)])
 def test_folds_without_samples(make_signals, model):

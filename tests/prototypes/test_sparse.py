@@ -13,7 +13,7 @@ from skgeom._prototypes._metrics import VectorMetric
 ESTIMATORS = [
     RSLVQ(random_state=0),
     RSLVQ([1, 2, 3], sigma2="learn", max_iter=5, random_state=0),
-    RSLVQ(solver="sgd", batch_size=4, max_iter=5, random_state=0),
+    RSLVQ(solver="sgd", max_iter=5, random_state=0),
     GMLVQ(random_state=0, tol=1e-2),
     GMLVQ(2, n_components=2, tol=1e-2, random_state=0),
 ]

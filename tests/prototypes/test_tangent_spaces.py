@@ -92,7 +92,7 @@ def test_going_on_keeps_the_space_of_the_first_call(spd, metric):
         matrix = mahalanobis_matrix(samples, y[::2])
     expected = cdist(others, prototypes, "mahalanobis", VI=matrix)
     assert_allclose(model.transform(later), expected, rtol=1e-5)
-    model.set_params(warm_start=False).fit(later, y[1::2])  # a new one
+    model.fit(later, y[1::2])  # a new one
     fresh = PLRSQ(metric=metric).fit(later, y[1::2])
     assert_allclose(model.transform(later), fresh.transform(later))
 
