@@ -210,10 +210,10 @@ def kernel_discriminant(estimator):
         0.0 if center is None else to_numpy(center),
     )
     noise = calibration.label_noise
-    return _with_label_noise(model, noise, priors) if model and noise else model
+    return _with_label_noise(model, noise) if model and noise else model
 
 
-def _with_label_noise(model, noise, priors):
+def _with_label_noise(model, noise):
     r"""Log-probabilities of a model if labels are random with a probability.
 
     The derivative of :math:`\log q_k` with the noisy probability q is :math:`r_k (e_k -
@@ -225,7 +225,7 @@ def _with_label_noise(model, noise, priors):
     def expand(X):
         logits, vjp, weighted_hessian = model.expand(X)
         proba = softmax(logits, axis=1)
-        noisy = (1 - noise) * proba + noise * priors
+        noisy = (1 - noise) * proba + noise / proba.shape[1]
         kept = (1 - noise) * proba / noisy
 
         def of_logits(V):
@@ -235,7 +235,7 @@ def _with_label_noise(model, noise, priors):
         def noisy_hessian(G):
             total = (G * kept).sum(axis=1, keepdims=True)
             weights = G * kept * (1 - kept) - total * proba
-            rows = vjp(np.eye(len(priors)) - proba[:, None])
+            rows = vjp(np.eye(proba.shape[1]) - proba[:, None])
             products = np.tensordot(weights[..., None] * rows, rows, ([0, 1], [0, 1]))
             return products + weighted_hessian(of_logits(G[:, None])[:, 0])
 

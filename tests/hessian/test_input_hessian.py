@@ -231,7 +231,9 @@ def test_kernel_discriminants_by_torch(data, kernel, curvature, assert_close):
             distances = ((Z[:, None] - means) ** 2).sum(dim=2)
             joint = (log_priors - distances / 2) / calibration.temperature
             noise = calibration.label_noise
-            return torch.log((1 - noise) * torch.softmax(joint, 1) + noise * priors)
+            return torch.log(
+                (1 - noise) * torch.softmax(joint, 1) + noise / len(priors)
+            )
 
     H = input_hessian(model, X, y, curvature=curvature)
     expected = input_hessian(Module(), X, y, curvature=curvature)
