@@ -132,7 +132,7 @@ def choose(candidates, scores, weights, groups=None, alternatives=None):
     alternatives : ndarray of shape (n_candidates,), default=None
         If given, one of the values in this array is selected first, in the order of
         the first occurrences: a value replaces the previous ones only if its best score
-        is better by more than two standard errors.
+        is better by more than one standard error.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def choose(candidates, scores, weights, groups=None, alternatives=None):
         if not len(own):
             continue
         best = own[np.argmax(means[own])]
-        if leader is None or means[best] - means[leader] > 2 * error(best, leader):
+        if leader is None or means[best] - means[leader] > error(best, leader):
             leader, tried = best, own
     close = (k for k in tried if means[leader] - means[k] <= error(leader, k))
     index = next(close, 0)
