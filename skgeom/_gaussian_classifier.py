@@ -354,7 +354,8 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         After each call, ``statistics_`` equals, up to rounding, the statistics of all
         samples, including the data of an earlier call of :meth:`fit` or
         :meth:`fit_statistics`. If ``regularization`` is a number, the fitted model
-        equals the result of :meth:`fit` with all samples. With ``"auto"``, the
+        equals the result of :meth:`fit` with all samples, unless :meth:`fit` scaled
+        weights of a small sum. With ``"auto"``, the
         regularization differs from that result: :meth:`partial_fit` keeps the values
         that an earlier :meth:`fit` selected, and otherwise uses closed forms. Call
         :meth:`fit` with all samples for a new selection.
