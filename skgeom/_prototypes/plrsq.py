@@ -221,7 +221,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     def _first_rate(self, model, sigma2):
         if self.learning_rate != "auto":
             return self.learning_rate
-        per_class = sum(model.counts) / model.n_classes
+        per_class = float(sum(model.counts) / model.n_classes)
         size = model.n_copies * self._size(model) * per_class
         return model.metric.first_rate(size, sigma2)
 
