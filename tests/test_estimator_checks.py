@@ -57,6 +57,7 @@ METHODS = (
     "predict_log_proba",
     "decision_function",
     "score",
+    "score_samples",
 )
 
 

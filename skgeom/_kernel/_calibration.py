@@ -13,7 +13,7 @@ from skgeom.utils.array_api import astype, like, namespace
 _PRIOR_FACTORS = 2.0 ** np.arange(8)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration:
     r"""Parameters of the probabilities of :class:`KernelDiscriminantAnalysis`.
 
@@ -57,8 +57,6 @@ class Calibration:
 
     def __post_init__(self):
         factors = np.asarray(self.mean_factors, dtype=float)
-        if factors.ndim == 1:  # equal calibrations are equal objects
-            object.__setattr__(self, "mean_factors", tuple(factors.tolist()))
         if factors.ndim > 1 or not (np.isfinite(factors) & (factors >= 0)).all():
             raise ValueError(
                 "mean_factors must be a number or a vector of numbers, finite and not "
