@@ -15,6 +15,7 @@ ONLY_NAMED = {
     # Most estimators accept complex matrices.
     "skgeom.geometry.real_embedding",
     # Users get these from a function or a fit, and do not make them.
+    "skgeom.Calibration",
     "skgeom.ProjectionConditions",
     "skgeom.Selection",
     "skgeom.SeparationGrid",

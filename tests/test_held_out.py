@@ -89,7 +89,7 @@ def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, 
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(300)
         again = clone(model).fit(X[order], y[order])
-        for name in ("shrinkage_", "regularization_"):
+        for name in ("class_shrinkages_", "regularization_"):
             np.testing.assert_allclose(getattr(again, name), getattr(expected, name))
 
 

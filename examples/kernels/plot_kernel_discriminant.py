@@ -121,3 +121,15 @@ axis.set(xlabel="discriminant", ylabel="samples")
 axis.legend()
 # sphinx_gallery_alt = "Separated histograms of malignant and benign samples"
 plt.show()
+
+# %%
+# Repeat the fit with the selected values: no parameter is selected again.
+# ``calibration`` is a :class:`~skgeom.Calibration`, which contains the temperature of
+# the probabilities.
+
+values = {name: getattr(kda, f"{name}_") for name in ("gamma", "regularization")}
+again = KernelDiscriminantAnalysis(
+    priors="uniform", calibration=kda.calibration_, **values
+).fit(Z, y)
+difference = abs(again.predict_proba(Z) - kda.predict_proba(Z)).max()
+print(f"temperature {kda.calibration_.temperature:.3g}, difference {difference:.0e}")
