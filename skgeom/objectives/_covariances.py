@@ -23,6 +23,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.utils import gen_batches
 
+from skgeom import utils
 from skgeom.utils.array_api import (
     float_dtype,
     in_double,
@@ -31,7 +32,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.memory import memory, require_memory
+from skgeom.utils.memory import require_memory
 from skgeom.utils.validation import (
     check_array,
     check_semidefinite,
@@ -440,7 +441,7 @@ def joined_covariances(parts, n_classes):
 
 def check_memory(n_classes, n_features):
     """Raise MemoryError if the class covariances do not fit into memory."""
-    entry, available = 8 * n_classes, memory()
+    entry, available = 8 * n_classes, utils.memory.memory()
     needed = 2 * entry * n_features**2  # covariances, and sums of equal size
     if needed <= available:
         return
