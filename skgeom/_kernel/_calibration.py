@@ -55,6 +55,17 @@ class Calibration:
     temperature: float = 1.0
     label_noise: float = 0.0
 
+    def __eq__(self, other):
+        return isinstance(other, Calibration) and self._key == other._key
+
+    def __hash__(self):
+        return hash(self._key)
+
+    @property
+    def _key(self):
+        factors = tuple(np.ravel(self.mean_factors).tolist())
+        return factors, self.prior_weight, self.temperature, self.label_noise
+
     def __post_init__(self):
         factors = np.asarray(self.mean_factors, dtype=float)
         if factors.ndim > 1 or not (np.isfinite(factors) & (factors >= 0)).all():

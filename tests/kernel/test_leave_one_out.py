@@ -261,6 +261,8 @@ def test_bad_groups(wine):
     kda = KDA(regularization=1e-2, gamma=0.05).fit(X, y, groups=y)
     assert kda.calibration_.temperature == 1
     assert kda.calibration_ == Calibration()
+    equal = Calibration([1, 0.5]), Calibration(np.array([1, 0.5]))
+    assert equal[0] == equal[1] != Calibration() and len({*equal}) == 1
 
 
 def test_the_selection_is_stored(wine):
