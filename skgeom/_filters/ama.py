@@ -256,8 +256,8 @@ class AMAGauss(BaseFilters):
         selection = self._select(data.statistics, self._folds(data))
         data = data.shrunk(selection.intensities)
         objective = self._information(data, selection, X, y, sample_weight)
-        filters = self._learn(objective, data, selection)
-        self._store(filters, data, selection)
+        learned = self._learn(objective, data, selection)
+        self._store(learned, data, selection)
         # Convert the information to the mean log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         return self

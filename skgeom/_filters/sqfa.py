@@ -338,8 +338,8 @@ class SQFA(BaseFilters):
         selection = self._select(data.statistics, self._folds(data))
         data = data.shrunk(selection.intensities)
         objective = self._distance_objective(data.statistics, selection.regularization)
-        filters = self._learn(objective, data, selection)
-        return self._store(filters, data, selection)
+        learned = self._learn(objective, data, selection)
+        return self._store(learned, data, selection)
 
     @update_method
     @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
@@ -403,8 +403,8 @@ class SQFA(BaseFilters):
         selection = self._select(streamed)
         data = data.shrunk(selection.intensities)
         objective = self._distance_objective(data.statistics, selection.regularization)
-        filters = self._learn(objective, data, selection, last)
-        self._store(filters, data, selection)
+        learned = self._learn(objective, data, selection, last)
+        self._store(learned, data, selection)
         self._stream = stream
         return self
 
@@ -476,11 +476,14 @@ class SQFA(BaseFilters):
         selection = self._select(data.statistics, folds, may_shrink=is_list)
         data = data.shrunk(selection.intensities)
         objective = self._distance_objective(data.statistics, selection.regularization)
-        filters = self._learn(objective, data, selection)
-        return self._store(filters, data, selection)
+        learned = self._learn(objective, data, selection)
+        return self._store(learned, data, selection)
 
     def _learn(self, objective, data, selection, last=None):
-        """The filters, with the ``last`` filters as an additional initialization."""
+        """The filters and their groups, as ``optimize_filters`` returns them.
+
+        The ``last`` filters are an additional initialization.
+        """
         vars(self).pop("_stream", None)
         within, total = _pooled(data.statistics, self._second_moments)
         problem = self._problem(objective, within, total, selection, data.statistics)
