@@ -50,9 +50,9 @@ class Selection:
     index : int
         Index of the selected candidate: the first one whose score is below the best
         score by at most one standard error, or by at most 1 / N for N held-out samples
-        of equal weights. GaussianClassifier selects the target first, then among its
-        candidates. The exceptions of KernelDiscriminantAnalysis and GaussianRegressor
-        are described in the user guide.
+        of equal weights. GaussianClassifier applies this rule to each target. The user
+        guide describes the exceptions of KernelDiscriminantAnalysis and
+        GaussianRegressor.
     temperature : float
         The temperature that calibrates the posteriors of the selected candidate.
 
@@ -130,9 +130,10 @@ def choose(candidates, scores, weights, groups=None, alternatives=None):
     groups : ndarray of int of shape (n_samples,), default=None
         Only samples of different groups are independent. None for independent samples.
     alternatives : ndarray of shape (n_candidates,), default=None
-        If given, one of the values in this array is selected first, in the order of
-        the first occurrences: a value replaces the previous ones only if its best score
-        is better by more than one standard error.
+        If given, a candidate is selected for each value in this array, in the order of
+        the first occurrences. It replaces the candidate of the previous values only if
+        its score is better by more than two standard errors, and the best score of its
+        value by more than one.
 
     Returns
     -------
@@ -148,16 +149,20 @@ def choose(candidates, scores, weights, groups=None, alternatives=None):
 
     if alternatives is None:
         alternatives = np.zeros(len(means))
-    leader, tried = None, []
+    leader = index = None
     for value in dict.fromkeys(alternatives.tolist()):
         own = np.flatnonzero(has_score & (alternatives == value))
         if not len(own):
             continue
         best = own[np.argmax(means[own])]
-        if leader is None or means[best] - means[leader] > error(best, leader):
-            leader, tried = best, own
-    close = (k for k in tried if means[leader] - means[k] <= error(leader, k))
-    index = next(close, 0)
+        k = next(k for k in own if means[best] - means[k] <= error(best, k))
+        is_better = index is not None and (
+            means[k] - means[index] > 2 * error(k, index)
+            and means[best] - means[leader] > error(best, leader)
+        )
+        if index is None or is_better:
+            leader, index = best, k
+    index = 0 if index is None else index
     return selection_of(candidates, scores, weights, groups, index)
 
 

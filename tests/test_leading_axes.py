@@ -9,8 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA
 
 from skgeom import SQFA, ClassStatistics
-from skgeom.objectives import _covariances
-from skgeom.utils import memory
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +122,7 @@ def test_two_passes(digits, blocks):
 
 
 def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
-    for module in (_covariances, memory):
-        monkeypatch.setattr(module, "memory", lambda: 500_000)
+    monkeypatch.setattr("skgeom.utils.memory.memory", lambda: 500_000)
     message = r"10 classes of 64 features need 0.000655 GB.* n_axes=27, which need 5.8"
     with pytest.raises(MemoryError, match=message):
         ClassStatistics.from_blocks(blocks)

@@ -47,7 +47,7 @@ def test_dependent_samples_have_larger_standard_errors(rng):
 
 
 def test_alternatives_must_be_better(rng):
-    """The best scores are compared, by more than one standard error (.007)."""
+    """The selected candidates differ by two standard errors, the best ones by one."""
     for loss, expected in ((0.004, 1), (-0.004, 1), (-0.03, 3)):
         scores, weights = drawn_scores(rng, [0.05, 0, loss + 0.05, loss])
         found = choose({}, scores, weights, alternatives=np.array([0, 0, 1, 1]))
