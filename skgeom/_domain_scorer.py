@@ -130,7 +130,7 @@ class _DomainScorer:
                     f"{type(estimator).__name__}, or compute the covariances before "
                     "the cross-validation and pass TransferDiscriminantAnalysis alone."
                 )
-            known = getattr(getattr(fitted, "recentering_", None), "domain_means_", {})
+            known = getattr(getattr(fitted, "recentering_", None), "means_", {})
             if domain is None and len(known) > 1:
                 warn_user(
                     "The scorer received no domain, although the estimator was fitted "

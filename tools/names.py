@@ -52,7 +52,7 @@ SHARED = {
     "label_noise_": ("Probability with which a label is random.", "label noise|random"),
     "loss_curve_": ("The cost after each iteration or epoch.", "cost"),
     "max_iter": ("Largest number of iterations.", "iterations"),
-    "means_": ("The class means.", "class means"),
+    "means_": ("The means of classes, or of domains.", "class means|mean of each"),
     "metric": ("Metric of SPD matrices.", "metric"),
     "n_components": (
         "Number of components, that is, rows of ``components_``.",

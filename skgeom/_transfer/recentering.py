@@ -48,10 +48,10 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    domain_means_ : dict of ndarray of shape (n, n)
+    means_ : dict of ndarray of shape (n, n)
         The mean of each domain. The keys are the labels of the domains, or None if
         ``domain`` was not passed.
-    domain_counts_ : dict of int or float
+    counts_ : dict of int or float
         Number of matrices in the mean of each domain, or the sum of their weights.
         ``reference_`` counts as one matrix.
     reference_ : ndarray of shape (n, n)
@@ -191,13 +191,11 @@ class Recentering(TransformerMixin, BaseEstimator):
         ValueError
             As for :meth:`fit`, except that a domain may contain only one matrix.
         """
-        is_first = not hasattr(self, "domain_means_")
+        is_first = not hasattr(self, "means_")
         X = in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
         if is_first:
             self.is_complex_ = np.iscomplexobj(X)
-        means, counts = (
-            getattr(self, name, {}) for name in ("domain_means_", "domain_counts_")
-        )
+        means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
         for label, members in domains_of(domain, len(X)):
             mean, count = X[members[0]], 0
             if label in means:
@@ -228,12 +226,12 @@ class Recentering(TransformerMixin, BaseEstimator):
         return self
 
     @property
-    def domain_means_(self):
+    def means_(self):
         """The mean of each domain. The key is None if ``domain`` was not passed."""
         return dict(zip(self._labels, self._means, strict=True))
 
     @property
-    def domain_counts_(self):
+    def counts_(self):
         """Number of matrices in the mean of each domain, or the sum of weights."""
         return dict(zip(self._labels, self._counts, strict=True))
 
@@ -287,7 +285,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False, hermitian=True)
-        Z, means = np.empty_like(X), self.domain_means_
+        Z, means = np.empty_like(X), self.means_
         for label, members in domains_of(domain, len(X)):
             matrices = in_double(X[members])
             if label in means:

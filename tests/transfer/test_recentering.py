@@ -34,7 +34,7 @@ def test_is_the_centring_of_pyriemann(people, metric):
     expected = theirs.fit_transform(X, encoded)
     ours = Recentering(metric=metric)
     assert_allclose(ours.fit_transform(X, domain=domain), expected, atol=1e-6)
-    for label, mean in ours.domain_means_.items():
+    for label, mean in ours.means_.items():
         assert_allclose(mean, MEANS[metric](X[domain == label]), rtol=1e-6)
     new = X[domain == "cy"][:5]
     assert_allclose(ours.transform(new, ["cy"] * 5), theirs.transform(new), atol=1e-6)
@@ -58,7 +58,7 @@ def test_a_domain_of_one_matrix_is_refused(people):
     with pytest.raises(ValueError, match=r"^X has one sample"):
         Recentering().fit(X[:1])
     model = Recentering().partial_fit(X[:1], domain=["dan"])  # online, it is a start
-    assert model.domain_counts_ == {"dan": 1}
+    assert model.counts_ == {"dan": 1}
 
 
 def test_labels_of_domains_may_be_numbers_or_text_or_dates_or_none(people):
@@ -75,10 +75,10 @@ def test_labels_of_domains_may_be_numbers_or_text_or_dates_or_none(people):
         Z = model.transform(X, dates.astype("M8[ns]"))
         assert_allclose(Z, expected, rtol=1e-12, atol=1e-12)
     one = Recentering().fit(X)
-    assert list(one.domain_means_) == [None] and one.domain_counts_ == {None: len(X)}
+    assert list(one.means_) == [None] and one.counts_ == {None: len(X)}
     same = Recentering().fit(X, domain=np.zeros(len(X), int))
     assert_array_equal(one.transform(X), same.transform(X, np.zeros(len(X), int)))
-    assert_allclose(one.reference_, one.domain_means_[None], rtol=1e-10)
+    assert_allclose(one.reference_, one.means_[None], rtol=1e-10)
 
 
 def test_a_new_domain_is_recentered_by_its_own_mean(people):
@@ -87,7 +87,7 @@ def test_a_new_domain_is_recentered_by_its_own_mean(people):
     model = Recentering().fit(X[~new], domain=domain[~new])
     Z = model.transform(X, domain)
     assert_allclose(Z, Recentering().fit_transform(X, domain=domain), atol=1e-12)
-    assert set(model.domain_means_) == {"ann", "bo"}  # it is not kept
+    assert set(model.means_) == {"ann", "bo"}  # it is not kept
 
 
 @pytest.mark.parametrize("metric", MEANS)
@@ -103,11 +103,11 @@ def test_running_mean(people, metric):
             mean = own[0]
             for count, x in enumerate(own[1:], start=2):
                 mean = geodesic_riemann(mean, x, 1 / count)
-            assert_allclose(online.domain_means_[label], mean, rtol=1e-6)
+            assert_allclose(online.means_[label], mean, rtol=1e-6)
             distance = distance_affine_invariant(mean, mean_riemann(own))
             assert distance < 0.3
         else:
-            assert_allclose(online.domain_means_[label], MEANS[metric](own), rtol=1e-8)
+            assert_allclose(online.means_[label], MEANS[metric](own), rtol=1e-8)
     at_once = Recentering(metric=metric).partial_fit(X, domain=domain)
     assert_allclose(at_once.transform(X, domain), online.transform(X, domain))
 
@@ -116,14 +116,14 @@ def test_a_new_domain_starts_from_the_reference(people):
     X, _, domain = people
     new = X[domain == "cy"]
     model = Recentering().fit(X[domain != "cy"], domain=domain[domain != "cy"])
-    means = [model.domain_means_[label] for label in ("ann", "bo")]
+    means = [model.means_[label] for label in ("ann", "bo")]
     assert_allclose(model.reference_, mean_riemann(np.stack(means)), rtol=1e-6)
     mean = model.reference_
     for count, x in enumerate(new[:3], start=2):
         model.partial_fit(x[None], domain=["cy"])
         mean = geodesic_riemann(mean, x, 1 / count)
-        assert_allclose(model.domain_means_["cy"], mean, rtol=1e-6)
-        assert model.domain_counts_["cy"] == count
+        assert_allclose(model.means_["cy"], mean, rtol=1e-6)
+        assert model.counts_["cy"] == count
 
 
 @pytest.mark.filterwarnings("ignore:Convergence not reached")
@@ -132,14 +132,14 @@ def test_window_forgets(people):
     before, after = X[:30], 50 * X[30:60]
     model = Recentering(window=5).partial_fit(before).partial_fit(after)
     distances = [
-        distance_affine_invariant(model.domain_means_[None], mean_riemann(part))
+        distance_affine_invariant(model.means_[None], mean_riemann(part))
         for part in (before, after)
     ]
     assert distances[1] < 0.3 * distances[0]
     two = Recentering(window=2).partial_fit(X[-9:])
-    before = Recentering(window=2).partial_fit(X[-9:-1]).domain_means_[None]
+    before = Recentering(window=2).partial_fit(X[-9:-1]).means_[None]
     expected = geodesic_riemann(before, X[-1], 0.5)
-    assert_allclose(two.domain_means_[None], expected, rtol=1e-6)
+    assert_allclose(two.means_[None], expected, rtol=1e-6)
 
 
 def test_missing_domains_are_errors(people):
@@ -190,16 +190,14 @@ def test_large_numbers_of_domains_are_exact(people):
     X, _, domain = people
     numbers = 2**53 + np.unique(domain, return_inverse=True)[1]
     model = Recentering().fit(X, domain=pd.array(numbers, dtype="Int64"))
-    assert set(model.domain_means_) == set(numbers.tolist())
+    assert set(model.means_) == set(numbers.tolist())
 
 
 @pytest.mark.parametrize("label", ["s3", 3, np.int64(3), np.datetime64("2026-01-01")])
 def test_one_label_for_all_matrices(people, label):
     X, y, _ = people
     new = Recentering().fit(X, domain=label)
-    assert list(new.domain_means_) == list(
-        Recentering().fit(X, domain=[label] * 72).domain_means_
-    )
+    assert list(new.means_) == list(Recentering().fit(X, domain=[label] * 72).means_)
     assert_array_equal(new.transform(X[:5], label), new.transform(X[:5], [label] * 5))
     model = TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y).adapt(X, domain=label)
     assert_array_equal(model.predict(X, label), model.predict(X, [label] * 72))
@@ -222,11 +220,11 @@ def test_errors(people):
         model.fit(X, domain=np.c_[domain, domain])
     bad = X.copy()
     bad[3] = -np.eye(4)
-    before = dict(model.domain_means_)
+    before = dict(model.means_)
     for method in (model.fit, model.partial_fit):
         with pytest.raises(ValueError, match=r"X\[3\] is not positive definite"):
             method(bad, domain=domain)
-    assert all(model.domain_means_[label] is mean for label, mean in before.items())
+    assert all(model.means_[label] is mean for label, mean in before.items())
 
 
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid", "euclid"])
@@ -237,7 +235,7 @@ def test_weights_are_copies_in_each_domain(metric):
     model = Recentering(metric=metric).fit(X, None, domain, weights)
     copies = X.repeat(weights, axis=0), None, domain.repeat(weights)
     again = Recentering(metric=metric).fit(*copies)
-    assert model.domain_counts_ == again.domain_counts_ == {"a": 12, "b": 12}
-    for label, mean in again.domain_means_.items():
-        assert_allclose(model.domain_means_[label], mean, rtol=1e-9)
+    assert model.counts_ == again.counts_ == {"a": 12, "b": 12}
+    for label, mean in again.means_.items():
+        assert_allclose(model.means_[label], mean, rtol=1e-9)
     assert_allclose(model.reference_, again.reference_, rtol=1e-9)

@@ -129,8 +129,8 @@ def test_partial_adapt_goes_on_from_adapt(moved):
     again = once.means_
     assert not np.allclose(model.means_, again)
     assert_array_equal(once.adapt(X[:60]).means_, again)  # adapt begins anew
-    assert model.recentering_.domain_counts_ == {None: len(X)}
-    assert once.recentering_.domain_counts_ == {None: 60}
+    assert model.recentering_.counts_ == {None: len(X)}
+    assert once.recentering_.counts_ == {None: 60}
 
 
 def test_the_unit_of_the_new_person_does_not_matter(moved):
@@ -204,9 +204,7 @@ def test_class_means_where_one_direction_tells_classes_apart(rng, relevance):
 
 def test_recentering_is_a_parameter(moved):
     model, X, y = fitted(moved, recentering=Recentering(window=30))
-    assert model.recentering_.window == 30 and not hasattr(
-        model.recentering, "domain_means_"
-    )
+    assert model.recentering_.window == 30 and not hasattr(model.recentering, "means_")
     assert model.adapt(X).decision_function(X).shape == (len(X), 3)
     two = y != "c"
     binary = TransferDiscriminantAnalysis().fit(X[two], y[two])
