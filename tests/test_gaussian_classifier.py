@@ -350,6 +350,19 @@ def test_temperature_does_not_change_predictions():
     assert (model.predict_proba(X).max(axis=1) >= probabilities.max(axis=1)).all()
 
 
+@pytest.mark.parametrize("model", [GaussianClassifier(), KDA()], ids=repr)
+def test_predictions_are_the_most_probable_classes(model):
+    """Random labels of few samples do not favor the large class."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [16, 4])
+    X = rng.normal(size=(20, 2)) + y[:, None]
+    model.fit(X, y)
+    new = rng.normal(0.5, 2, size=(20_000, 2))
+    assert model.label_noise_ > 0
+    found = model.predict_proba(new).argmax(axis=1)
+    assert_array_equal(model.predict(new), found)
+
+
 at_chance = pytest.mark.filterwarnings("ignore:The predictions of held-out samples")
 
 

@@ -482,7 +482,7 @@ class _Grid:
         places = self.ordered()
         tried = np.array(list(map(self.candidate, places)), dtype=float)
         candidates = dict(zip(("shrinkage", "regularization"), tried.T, strict=True))
-        if self.axes[0] == [None]:  # the covariances are not shrunk
+        if None in self.axes[0]:  # the covariances are not shrunk
             del candidates["shrinkage"]
         scores = np.array([self.scores[place] for place in places])
         if self.above_chance(best):

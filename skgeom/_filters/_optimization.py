@@ -265,7 +265,7 @@ def maximize(coarse, points, search):
         rotation = Stiefel.nearest(run.point.T @ coarse.basis.lift(points[0]))
         run = replace(run, point=run.point @ rotation)
     if not stage.objective.complete:
-        filters = problem.beside(problem.nearest(run.point))
+        filters = problem.with_fixed(problem.nearest(run.point))
         run = replace(run, cost=-problem.objective.mean(filters))
     return replace(run, point=problem.all_filters(run.point)), values
 

@@ -124,7 +124,7 @@ class Problem:
 
         return replace(
             self,
-            objective=self.objective.project(self.beside(columns)),
+            objective=self.objective.project(self.with_fixed(columns)),
             within=inside(self.within),
             total=inside(self.total),
             fixed=np.eye(n_fixed + columns.shape[1], n_fixed),
@@ -147,7 +147,7 @@ class Problem:
             return ""
         return f"{len(self.terms):,} {self.objective.terms}, "
 
-    def beside(self, filters):
+    def with_fixed(self, filters):
         """All filters of the objective: the fixed filters, then the new filters."""
         if self.n_fixed == 0:
             return filters
@@ -164,7 +164,7 @@ class Problem:
         filters = self.nearest(filters)
         if self.n_fixed and self.constraint == "orthonormal":
             filters = self.nearest(filters - self.fixed @ (self.fixed.T @ filters))
-        return self.beside(filters)
+        return self.with_fixed(filters)
 
     def coordinates(self, filters):
         """Coordinates of filters of the outermost problem."""
@@ -174,7 +174,7 @@ class Problem:
 
     def __call__(self, filters):
         """The objective and its gradient, as functions of the new filters."""
-        value, gradient = self.objective(self.beside(filters))
+        value, gradient = self.objective(self.with_fixed(filters))
         return value, gradient[len(gradient) - len(filters) :, self.n_fixed :]
 
 

@@ -183,7 +183,7 @@ class SQFA(BaseFilters):
     class_shrinkages_ : ndarray of shape (n_classes,) or None
         The intensities :math:`\rho_k`. None if the method did not shrink covariances.
     selection_ : Selection or None
-        The candidates of ``"shrinkage"`` (NaN without shrinkage) and
+        The candidates of ``"shrinkage"`` (if the covariances are shrunk) and
         ``"regularization"`` that were tried, and their scores. None if neither was
         selected on held-out samples: if both are given, or for class statistics. Then
         automatic values are closed forms, the sampling error of the covariances and

@@ -23,8 +23,9 @@ class Calibration:
 
     .. math:: (z^\top m_k - \|m_k\|^2 / 2 + v \log \pi_k) / T, \quad m_k = r_k \mu_k .
 
-    The probabilities are :math:`(1 - \epsilon) p_k + \epsilon \pi_k`. With the default
-    values, they are those of linear discriminant analysis (LDA) in the feature space.
+    The probabilities of c classes are :math:`(1 - \epsilon) p_k + \epsilon / c`. With
+    the default values, they are those of linear discriminant analysis (LDA) in the
+    feature space.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.utils import gen_batches
 
-from skgeom import utils
+from skgeom.utils import memory
 from skgeom.utils.array_api import (
     float_dtype,
     in_double,
@@ -32,7 +32,6 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.memory import require_memory
 from skgeom.utils.validation import (
     check_array,
     check_semidefinite,
@@ -441,13 +440,13 @@ def joined_covariances(parts, n_classes):
 
 def check_memory(n_classes, n_features):
     """Raise MemoryError if the class covariances do not fit into memory."""
-    entry, available = 8 * n_classes, utils.memory.memory()
+    entry, available = 8 * n_classes, memory.memory()
     needed = 2 * entry * n_features**2  # covariances, and sums of equal size
     if needed <= available:
         return
     # Covariances in n_axes axes need at most an eighth of the memory.
     n_axes = max(int(min(np.sqrt(available / 8 / entry), n_features)), 1)
-    require_memory(
+    memory.require_memory(
         needed,
         f"The covariances of {n_classes} classes of {n_features} features",
         f"Use ClassStatistics.from_data or from_blocks with n_axes={n_axes}, which "

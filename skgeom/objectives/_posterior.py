@@ -60,7 +60,7 @@ class MeanInformation(Objective):
         Logarithms of the prior probabilities :math:`\pi_i`.
     weights : ndarray of shape (N,), default=None
         Weights of the samples in the mean. None sets equal weights. Samples of weight
-        zero are left out.
+        zero are omitted.
     """
 
     # An invertible linear map of the features changes only the effect of sigma^2.

@@ -85,6 +85,8 @@ def test_data_frames_and_many_classes():
     )
     assert len(display.points_) == 12
     assert display.ax_.get_legend() is None
+    display.plot(cmap="viridis")
+    assert display.regions_.get_cmap().name == "viridis"
 
 
 def test_bad_input(iris):
@@ -100,6 +102,8 @@ def test_bad_input(iris):
         draw(model, X, y, projection=pca, dims=(0, 2))
     with pytest.raises(ValueError, match="y contains the label 7, which is not a cl"):
         draw(model, X, np.where(y > 1, 7, y), projection=pca)
+    with pytest.raises(ValueError, match="y has 9 labels, but X has 150 samples"):
+        draw(model, X, y[:9], projection=pca)
     with pytest.raises(ValueError, match="projection must be linear"):
         draw(model, X, y, projection=KernelPCA(2, kernel="rbf", gamma=1).fit(X))
     with pytest.raises(ValueError, match="vary in less than two directions"):

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from skgeom import GaussianClassifier
+from skgeom import SQFA, GaussianClassifier
 from skgeom.plotting import SelectionDisplay
 
 
@@ -34,6 +34,13 @@ def test_values_that_are_not_finite_numbers_are_equally_spaced(name, iris):
     texts = [text.get_text() for text in display.ax_.get_xticklabels()]
     assert texts[-1] == {"pooling": "inf", "target": "identity"}[name]
     assert display.ax_.lines[-1].get_xdata() in np.arange(len(texts))
+
+
+def test_parameters_that_were_not_selected_are_no_candidates(iris):
+    model = SQFA(2, covariance_estimator=None, random_state=0).fit(*iris)
+    assert list(model.selection_.candidates) == ["regularization"]
+    display = SelectionDisplay.from_estimator(model)
+    assert display.ax_.get_xlabel() == "regularization"
 
 
 def test_bad_input(iris):

@@ -76,11 +76,21 @@ def test_equal_costs_of_errors_are_a_threshold(given):
     assert_array_equal(model.predict([[np.nan] * 3]), [-1])
 
 
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.45])
+def test_a_class_is_preferred_to_a_rejection_of_equal_cost(share, given):
+    """Chow's rule for probabilities whose sums are rounded."""
+    X, y = np.array([[share, 1 - share]] * 4), [0, 1, 0, 1]
+    costs = [[0, 1, 1 - (1 - share)], [1, 0, 1 - (1 - share)]]
+    model = RejectionClassifier(given, cost_matrix=costs).fit(X, y)
+    assert_array_equal(model.predict(X), 1)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda C: C.iloc[[1, 0, 2]], "cost_matrix has the label 'b' at position 0"),
         (lambda C: C.iloc[:, [1, 0, 2, 3]], "cost_matrix has the label 'b' at pos"),
+        (lambda C: C.iloc[:, [3, 0, 1, 2]], "has the label 'referral' at position 0"),
         (lambda C: C.iloc[:, :3], r"shape \(3, 4\), got \(3, 3\)\..* last column"),
         (lambda C: C.iloc[:2], r"shape \(3, 4\), got \(2, 4\)"),
         (lambda C: C.replace(9, np.nan), "cost_matrix contains NaN"),
