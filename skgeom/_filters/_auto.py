@@ -347,8 +347,8 @@ def select(folds, objective_of, shrinkages, sigma2, n_components, constraint):
     candidates = [sigma2]
     if sigma2 == "auto":
         candidates = regularizations(folds, shrinkages[-1])
-    grid = _Grid(folds, objective_of, (shrinkages, candidates))
-    grid.n_components, grid.constraint = n_components, constraint
+    axes = shrinkages, candidates
+    grid = _Grid(folds, objective_of, axes, n_components, constraint)
     for grid.calibrated in (False, True):
         best = grid.climb()
         selection = grid.selection(best)
@@ -372,11 +372,15 @@ def select(folds, objective_of, shrinkages, sigma2, n_components, constraint):
 
 
 class _Grid:
-    """Scores of candidates, which are identified by their indices in both axes."""
+    """Scores of candidates, which are identified by their indices in both axes.
+
+    Axis 0 is the shrinkage, and axis 1 is sigma^2, both in descending order.
+    """
 
     calibrated = False
 
-    def __init__(self, folds, objective_of, axes):
+    def __init__(self, folds, objective_of, axes, n_components, constraint):
+        self.n_components, self.constraint = n_components, constraint
         self.folds, self.objective_of, self.axes = folds.folds, objective_of, axes
         self.labels, self.shares, self.groups = folds.labels, folds.shares, folds.groups
         self.posteriors, self.filters, self.scores = {}, {}, {}
