@@ -21,6 +21,21 @@ from skgeom.utils.validation import (
 from skgeom.utils.warn import warn_user
 
 
+# Names of MOABB for the data of a new subject, which the two estimators request.
+TARGET_REQUESTS = dict.fromkeys(
+    ["X_target_unlabeled", "X_target_labeled", "y_target_labeled"], True
+)
+
+
+_TARGET = """
+X_target_unlabeled : array-like of shape (n_target_samples, n, n), default=None
+    SPD matrices of a new domain without labels. Their mean is stored under the label
+    None, so :meth:`transform` without ``domain`` re-centers matrices with it.
+X_target_labeled : array-like of shape (n_target_samples, n, n), default=None
+    The same for matrices with labels.
+"""
+
+
 class Recentering(TransformerMixin, BaseEstimator):
     r"""Re-center SPD matrices: move the mean of each domain to the identity.
 
@@ -71,7 +86,9 @@ class Recentering(TransformerMixin, BaseEstimator):
     -----
     :meth:`fit`, :meth:`partial_fit` and :meth:`transform` request the metadata
     ``domain``. After ``sklearn.set_config(enable_metadata_routing=True)``, a pipeline
-    passes ``domain`` to them.
+    passes ``domain`` to them. :meth:`fit` also requests the target matrices. If they
+    are signals, as in the evaluations of MOABB, name them in ``transform_input`` of the
+    pipeline, which transforms them by the steps before.
 
     References
     ----------
@@ -96,7 +113,7 @@ class Recentering(TransformerMixin, BaseEstimator):
     """
 
     # Otherwise users would have to call set_fit_request and the like.
-    __metadata_request__fit = {"domain": True}
+    __metadata_request__fit = {"domain": True} | TARGET_REQUESTS
     __metadata_request__partial_fit = {"domain": True}
     __metadata_request__transform = {"domain": True}
 
@@ -111,8 +128,17 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.window = window
 
     @fit_method
-    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
-    def fit(self, X, y=None, domain=None, sample_weight=None):
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT, target=_TARGET)
+    def fit(
+        self,
+        X,
+        y=None,
+        domain=None,
+        sample_weight=None,
+        X_target_unlabeled=None,
+        X_target_labeled=None,
+        y_target_labeled=None,
+    ):
         """Compute the mean of each domain.
 
         Parameters
@@ -125,6 +151,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
+        {target}
+        y_target_labeled : array-like of shape (n_target_samples,), default=None
+            Not used: the mean does not depend on labels.
 
         Returns
         -------
@@ -136,8 +165,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         ValueError
             If a matrix is not symmetric or not positive definite (the message names the
             matrix), if an array is malformed, if a domain contains only one matrix,
-            because re-centering maps a single matrix to the identity, or if ``y``
-            contains the labels of ``pyriemann.transfer.encode_domains`` for ``domain``.
+            because re-centering maps a single matrix to the identity, if ``y``
+            contains the labels of ``pyriemann.transfer.encode_domains`` for ``domain``,
+            or if both kinds of target matrices are passed.
 
         Warns
         -----
@@ -161,7 +191,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             means[label] = _mean_of_domain(label, X[members], self.metric, own)
             counts[label] = len(members) if own is None else float(own.sum())
         self.reference_ = _mean(np.stack(list(means.values())), self.metric)
-        return self._store(means, counts)
+        self._store(means, counts)
+        return self._add_target(X_target_unlabeled, X_target_labeled)
 
     @update_method
     def partial_fit(self, X, y=None, domain=None):
@@ -207,6 +238,16 @@ class Recentering(TransformerMixin, BaseEstimator):
             means[label], counts[label] = mean, count
         return self._store(means, counts)
 
+    def _add_target(self, unlabeled, labeled):
+        """Store the mean of the target matrices under the label None, if there are."""
+        X, name = target_of(unlabeled, labeled)
+        if X is not None:
+            with naming(name):
+                X = in_double(check_spd_samples(self, X, reset=False, hermitian=True))
+                mean = _mean_of_domain(None, X, self.metric)
+            self._store(self.means_ | {None: mean}, self.counts_ | {None: len(X)})
+        return self
+
     def _moved(self, mean, count, matrix):
         """The mean of ``count`` matrices, moved towards a new matrix."""
         from pyriemann.geometry.geodesic import geodesic
@@ -235,8 +276,18 @@ class Recentering(TransformerMixin, BaseEstimator):
         """Number of matrices in the mean of each domain, or the sum of weights."""
         return dict(zip(self._labels, self._counts, strict=True))
 
-    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
-    def fit_transform(self, X, y=None, domain=None, sample_weight=None):
+    @fit_method
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT, target=_TARGET)
+    def fit_transform(
+        self,
+        X,
+        y=None,
+        domain=None,
+        sample_weight=None,
+        X_target_unlabeled=None,
+        X_target_labeled=None,
+        y_target_labeled=None,
+    ):
         """Compute the mean of each domain, and re-center the matrices.
 
         Parameters
@@ -248,14 +299,19 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
+        {target}
+        y_target_labeled : array-like of shape (n_target_samples,), default=None
+            Not used.
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n, n)
-            The re-centered matrices.
+            The re-centered matrices X, with the means of their own domains.
         """
         fitted = self.fit(X, y, domain=domain, sample_weight=sample_weight)
-        return fitted.transform(X, domain=domain)
+        Z = fitted.transform(X, domain=domain)
+        self._add_target(X_target_unlabeled, X_target_labeled)
+        return Z
 
     def transform(self, X, domain=None):
         """Re-center matrices with the means of their domains.
@@ -268,8 +324,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             Domain label of each matrix. For a new domain, such as a new session, pass a
             new label: its matrices, at least two, are then re-centered with their mean.
             None, the default, is allowed if :meth:`fit` or :meth:`partial_fit` was
-            called without ``domain``. All matrices are then re-centered with the mean
-            of these calls.
+            called without ``domain`` or with target matrices. All matrices are then
+            re-centered with the mean of these calls, or of the target matrices.
 
         Returns
         -------
@@ -347,6 +403,18 @@ def _mean_of_domain(label, matrices, metric, weights=None):
             "(partial_adapt of TransferDiscriminantAnalysis)."
         )
     return _mean(matrices, metric, weights)
+
+
+def target_of(unlabeled, labeled):
+    """The given target matrices, and the name of their argument."""
+    if unlabeled is not None and labeled is not None:
+        raise ValueError(
+            "Pass either X_target_unlabeled or X_target_labeled. Pass matrices without "
+            "labels to adapt of TransferDiscriminantAnalysis after fit."
+        )
+    if labeled is not None:
+        return labeled, "X_target_labeled"
+    return unlabeled, "X_target_unlabeled"
 
 
 def domains_of(domain, n_samples):

@@ -11,7 +11,12 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import groups_of_equal, merge_equal
-from skgeom._transfer._adaptation import Source, adapted_to, tested_adaptation
+from skgeom._transfer._adaptation import (
+    Source,
+    adapted_to,
+    posterior_means,
+    tested_adaptation,
+)
 from skgeom._transfer._shrinkage_selection import folds_of, select_shrinkage
 from skgeom._transfer._tangent_gaussians import (
     Within,
@@ -21,7 +26,12 @@ from skgeom._transfer._tangent_gaussians import (
     relevance_matrix,
     weighted_vectors,
 )
-from skgeom._transfer.recentering import Recentering, domains_of
+from skgeom._transfer.recentering import (
+    TARGET_REQUESTS,
+    Recentering,
+    domains_of,
+    target_of,
+)
 from skgeom.geometry import expm
 from skgeom.geometry._spd import (
     from_upper_triangles,
@@ -31,12 +41,14 @@ from skgeom.utils._dask import score_by_blocks
 from skgeom.utils._mixins import log_odds
 from skgeom.utils._sklearn import Interval, StrOptions, num_samples, positive
 from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
+from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, predict_method, update_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
+    checked_labels,
     encoded_labels,
     sample_labels,
     validated_samples,
@@ -187,7 +199,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     """
 
     # Otherwise users would have to call set_fit_request and the like.
-    __metadata_request__fit = {"domain": True}
+    __metadata_request__fit = {"domain": True} | TARGET_REQUESTS
     __metadata_request__predict = {"domain": True}
     __metadata_request__predict_proba = {"domain": True}
     __metadata_request__predict_log_proba = {"domain": True}
@@ -223,8 +235,17 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @fit_method(nested_validation=True)
     @substitute_docs(sample_weight=SAMPLE_WEIGHT)
-    def fit(self, X, y, domain=None, sample_weight=None):
-        """Estimate the class distributions from labeled domains.
+    def fit(
+        self,
+        X,
+        y,
+        domain=None,
+        sample_weight=None,
+        X_target_unlabeled=None,
+        X_target_labeled=None,
+        y_target_labeled=None,
+    ):
+        r"""Estimate the class distributions from labeled domains.
 
         Parameters
         ----------
@@ -235,6 +256,14 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
+        X_target_unlabeled : array-like of shape (n_target_samples, n, n), default=None
+            SPD matrices of a new subject, for :meth:`adapt` after the fit.
+        X_target_labeled : array-like of shape (n_target_samples, n, n), default=None
+            SPD matrices of a new subject with labels. The class means :math:`\mu_c` of
+            the new subject replace :math:`\bar\mu_c` (see the notes), and predictions
+            without ``domain`` re-center matrices with the mean of these matrices.
+        y_target_labeled : array-like of shape (n_target_samples,), default=None
+            Class labels of ``X_target_labeled``.
 
         Returns
         -------
@@ -247,8 +276,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If a matrix is not symmetric or not positive definite (the message names
             the matrix), if an array is malformed, if there is only one class, if a
             domain contains only one matrix, if all matrices of each domain are equal,
-            if the shrunk within-class covariance S is singular, or if ``y`` contains
-            the labels of ``pyriemann.transfer.encode_domains`` for ``domain``.
+            if the shrunk within-class covariance S is singular, if ``y`` contains the
+            labels of ``pyriemann.transfer.encode_domains`` for ``domain``, if both
+            kinds of target matrices are passed, or if ``y_target_labeled`` contains a
+            label that is not in ``y``.
 
         Warns
         -----
@@ -310,6 +341,30 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         )
         self._adaptation_vectors = np.empty((0, V.shape[1]))
         self.adaptation_, self.adaptation_evidence_ = "none", {}
+        target, name = target_of(X_target_unlabeled, X_target_labeled)
+        if target is None:
+            return self
+        with naming(name):
+            if X_target_labeled is None:
+                return self.adapt(target)
+            return self._move_to_labeled(target, y_target_labeled)
+
+    def _move_to_labeled(self, X, y):
+        """Replace the class means by their posterior means, given labeled matrices."""
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
+        with naming("y_target_labeled"):
+            y = checked_labels(y, X)
+            unknown = np.setdiff1d(y, self.classes_)
+            if len(unknown):
+                raise ValueError(
+                    f"y_target_labeled contains {unknown.tolist()[0]!r}, which is not a "
+                    f"class of y. The classes of y are {self.classes_.tolist()}."
+                )
+        self.recentering_ = clone(self.recentering_).fit(X)
+        responsibilities = (y[:, None] == self.classes_).astype(float)
+        vectors = self._whitened_vectors(X, None)
+        self._means = posterior_means(vectors, responsibilities, self._source)
+        self._source = self._source._replace(means=self._means)
         return self
 
     @update_method
