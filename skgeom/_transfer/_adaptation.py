@@ -102,17 +102,12 @@ def adapted_to(V, source, adaptation):
         gaps = np.log(np.maximum(counts / len(V), np.finfo(V.dtype).tiny) / priors)
         offsets = offsets - gaps
         previous = means
-        means = posterior_means(V, responsibilities, source._replace(means=start))
+        means = source.strength * start + responsibilities.T @ V
+        means /= (source.strength + counts)[:, None]
         move = np.linalg.norm(means - previous, axis=1).max()
         if max(move, np.abs(gaps).max()) <= _EM_TOLERANCE:
             break
     return means, priors, responsibilities
-
-
-def posterior_means(V, responsibilities, source):
-    """Class means of a new domain, the weighted means of ``source.means`` and V."""
-    means = source.strength * source.means + responsibilities.T @ V
-    return means / (source.strength + responsibilities.sum(axis=0))[:, None]
 
 
 def _estimated_priors(V, source):

@@ -20,7 +20,6 @@ from skgeom.utils.validation import (
 )
 from skgeom.utils.warn import warn_user
 
-
 # Names of MOABB for the data of a new subject, which the two estimators request.
 TARGET_REQUESTS = dict.fromkeys(
     ["X_target_unlabeled", "X_target_labeled", "y_target_labeled"], True
@@ -192,7 +191,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             counts[label] = len(members) if own is None else float(own.sum())
         self.reference_ = _mean(np.stack(list(means.values())), self.metric)
         self._store(means, counts)
-        return self._add_target(X_target_unlabeled, X_target_labeled)
+        return self._add_target(*target_of(X_target_unlabeled, X_target_labeled))
 
     @update_method
     def partial_fit(self, X, y=None, domain=None):
@@ -238,9 +237,11 @@ class Recentering(TransformerMixin, BaseEstimator):
             means[label], counts[label] = mean, count
         return self._store(means, counts)
 
-    def _add_target(self, unlabeled, labeled):
-        """Store the mean of the target matrices under the label None, if there are."""
-        X, name = target_of(unlabeled, labeled)
+    def _add_target(self, X, name):
+        """Store the mean of the target matrices X, if not None, under the label None.
+
+        ``name`` is their argument.
+        """
         if X is not None:
             with naming(name):
                 X = in_double(check_spd_samples(self, X, reset=False, hermitian=True))
@@ -277,17 +278,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         return dict(zip(self._labels, self._counts, strict=True))
 
     @fit_method
-    @substitute_docs(sample_weight=SAMPLE_WEIGHT, target=_TARGET)
-    def fit_transform(
-        self,
-        X,
-        y=None,
-        domain=None,
-        sample_weight=None,
-        X_target_unlabeled=None,
-        X_target_labeled=None,
-        y_target_labeled=None,
-    ):
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
+    def fit_transform(self, X, y=None, domain=None, sample_weight=None, **target):
         """Compute the mean of each domain, and re-center the matrices.
 
         Parameters
@@ -299,18 +291,16 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
-        {target}
-        y_target_labeled : array-like of shape (n_target_samples,), default=None
-            Not used.
+        **target : dict
+            Target matrices, as in :meth:`fit`.
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n, n)
             The re-centered matrices X, with the means of their own domains.
         """
-        fitted = self.fit(X, y, domain=domain, sample_weight=sample_weight)
-        Z = fitted.transform(X, domain=domain)
-        self._add_target(X_target_unlabeled, X_target_labeled)
+        Z = self.fit(X, y, domain, sample_weight).transform(X, domain=domain)
+        self._add_target(*target_of(**target))
         return Z
 
     def transform(self, X, domain=None):
@@ -405,16 +395,16 @@ def _mean_of_domain(label, matrices, metric, weights=None):
     return _mean(matrices, metric, weights)
 
 
-def target_of(unlabeled, labeled):
-    """The given target matrices, and the name of their argument."""
-    if unlabeled is not None and labeled is not None:
+def target_of(X_target_unlabeled=None, X_target_labeled=None, y_target_labeled=None):
+    """The target matrices or None, and the name of their argument."""
+    if X_target_labeled is None:
+        return X_target_unlabeled, "X_target_unlabeled"
+    if X_target_unlabeled is not None:
         raise ValueError(
-            "Pass either X_target_unlabeled or X_target_labeled. Pass matrices without "
-            "labels to adapt of TransferDiscriminantAnalysis after fit."
+            "Pass either X_target_unlabeled or X_target_labeled. For both, call adapt "
+            "of TransferDiscriminantAnalysis with the unlabeled matrices after fit."
         )
-    if labeled is not None:
-        return labeled, "X_target_labeled"
-    return unlabeled, "X_target_unlabeled"
+    return X_target_labeled, "X_target_labeled"
 
 
 def domains_of(domain, n_samples):

@@ -11,12 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import groups_of_equal, merge_equal
-from skgeom._transfer._adaptation import (
-    Source,
-    adapted_to,
-    posterior_means,
-    tested_adaptation,
-)
+from skgeom._transfer._adaptation import Source, adapted_to, tested_adaptation
 from skgeom._transfer._shrinkage_selection import folds_of, select_shrinkage
 from skgeom._transfer._tangent_gaussians import (
     Within,
@@ -53,6 +48,10 @@ from skgeom.utils.validation import (
     sample_labels,
     validated_samples,
 )
+
+# Weight of a labeled target matrix in fit. Compared with 1 in
+# benchmarks/bench_transfer.py, part labels.
+_TARGET_WEIGHT = 10.0
 
 # Of all methods that predict.
 _DOMAIN = """
@@ -245,7 +244,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X_target_labeled=None,
         y_target_labeled=None,
     ):
-        r"""Estimate the class distributions from labeled domains.
+        """Estimate the class distributions from labeled domains.
 
         Parameters
         ----------
@@ -257,13 +256,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
         X_target_unlabeled : array-like of shape (n_target_samples, n, n), default=None
-            SPD matrices of a new subject, for :meth:`adapt` after the fit.
+            SPD matrices of a new subject, to which :meth:`adapt` adapts after the fit.
         X_target_labeled : array-like of shape (n_target_samples, n, n), default=None
-            SPD matrices of a new subject with labels. The class means :math:`\mu_c` of
-            the new subject replace :math:`\bar\mu_c` (see the notes), and predictions
-            without ``domain`` re-center matrices with the mean of these matrices.
+            SPD matrices of a new subject with labels. They are training samples of
+            weight 10, with a domain of their own, and then matrices for :meth:`adapt`.
         y_target_labeled : array-like of shape (n_target_samples,), default=None
-            Class labels of ``X_target_labeled``.
+            Class labels of ``X_target_labeled``, among the classes of y.
 
         Returns
         -------
@@ -293,14 +291,20 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         check = partial(check_spd_samples, hermitian=True)
         samples = validated_samples(self, X, y, sample_weight, check=check)
         X, weights = samples.X, samples.weights
+        if weights is not None and domain is not None and np.ndim(domain):
+            domain = sample_labels(domain, "domain", num_samples(y))[samples.rows]
+        self.is_complex_, y = np.iscomplexobj(X), samples.y
+        target, name = target_of(X_target_unlabeled, X_target_labeled)
+        if X_target_labeled is not None:
+            with naming(name):
+                target = check_spd_samples(self, target, reset=False, hermitian=True)
+            added = target, _labels_of_target(y_target_labeled, target, y)
+            X, y, domain, weights = _with_target(X, y, domain, weights, *added)
+        self.classes_, y = encoded_labels(y, type(self).__name__)
+        self.recentering_ = clone(self.recentering or Recentering())
+        self.recentering_.fit(X, self.classes_[y], domain, weights)
         if weights is None:
             weights = np.ones(len(X))
-        elif domain is not None and np.ndim(domain):
-            domain = sample_labels(domain, "domain", num_samples(y))[samples.rows]
-        self.is_complex_ = np.iscomplexobj(X)
-        self.classes_, y = encoded_labels(samples.y, type(self).__name__)
-        self.recentering_ = clone(self.recentering or Recentering())
-        self.recentering_.fit(X, self.classes_[y], domain, samples.weights)
         Z = self.recentering_.transform(X, domain=domain)
         groups = np.empty(len(X), dtype=int)
         for group, (_, members) in enumerate(domains_of(domain, len(X))):
@@ -341,31 +345,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         )
         self._adaptation_vectors = np.empty((0, V.shape[1]))
         self.adaptation_, self.adaptation_evidence_ = "none", {}
-        target, name = target_of(X_target_unlabeled, X_target_labeled)
         if target is None:
             return self
         with naming(name):
-            if X_target_labeled is None:
-                return self.adapt(target)
-            return self._move_to_labeled(target, y_target_labeled)
-
-    def _move_to_labeled(self, X, y):
-        """Replace the class means by their posterior means, given labeled matrices."""
-        X = check_spd_samples(self, X, reset=False, hermitian=True)
-        with naming("y_target_labeled"):
-            y = checked_labels(y, X)
-            unknown = np.setdiff1d(y, self.classes_)
-            if len(unknown):
-                raise ValueError(
-                    f"y_target_labeled contains {unknown.tolist()[0]!r}, which is not a "
-                    f"class of y. The classes of y are {self.classes_.tolist()}."
-                )
-        self.recentering_ = clone(self.recentering_).fit(X)
-        responsibilities = (y[:, None] == self.classes_).astype(float)
-        vectors = self._whitened_vectors(X, None)
-        self._means = posterior_means(vectors, responsibilities, self._source)
-        self._source = self._source._replace(means=self._means)
-        return self
+            return self.adapt(target)
 
     @update_method
     def adapt(self, X, domain=None):
@@ -568,6 +551,29 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Z = self.recentering_.transform(X, domain=domain)
         vectors = weighted_vectors(logarithms_of(Z), self._relevance)
         return self._within.multiply(vectors, -0.5)
+
+
+def _labels_of_target(labels, target, y):
+    """The labels of the target matrices; ValueError unless they are classes of y."""
+    with naming("y_target_labeled"):
+        labels = checked_labels(labels, target)
+    unknown = np.setdiff1d(labels, y).tolist()
+    if unknown:
+        raise ValueError(
+            f"y_target_labeled contains {unknown[0]!r}, which is not a class of y. The "
+            f"classes of y are {np.unique(y).tolist()}."
+        )
+    return labels
+
+
+def _with_target(X, y, domain, weights, target, labels):
+    """The training data, and labeled target matrices as a domain of larger weight."""
+    domains = np.full(len(X) + len(target), "X_target_labeled", dtype=object)
+    for label, members in domains_of(domain, len(X)):
+        domains[members] = "X" if label is None else label
+    weights = np.ones(len(X)) if weights is None else weights
+    weights = np.append(weights, np.full(len(target), _TARGET_WEIGHT))
+    return np.append(X, target, axis=0), np.append(y, labels), domains, weights
 
 
 def _covariance_within(V, residuals, weights, shrinkage):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.estimation import Covariances
-from pyriemann.geometry.base import invsqrtm, logm
+from pyriemann.geometry.base import invsqrtm
 from pyriemann.geometry.mean import mean_riemann
 from sklearn import config_context
 from sklearn.metrics import roc_auc_score
@@ -57,26 +57,29 @@ def test_fit_adapts_to_target_matrices(signals):
     assert_array_equal(proba, expected)
 
 
-def test_labeled_target_matrices_move_the_class_means(signals):
-    """Means of vectors, to which the means of training add ten matrices."""
+@pytest.mark.parametrize("weights", [None, np.arange(180) // 3 % 3])
+def test_labeled_target_matrices_count_ten_times(signals, weights):
     signals, y, subject = signals
     X, known = Covariances("oas").transform(signals), subject < 3
-    data = X[known], y[known], subject[known]
-    target, labels = X[~known][:20], y[~known][:20]
-    model = TransferDiscriminantAnalysis(relevance=0, prior_strength=10)
-    before = logm(model.fit(*data).means_)
-    model.fit(*data, X_target_labeled=target, y_target_labeled=labels)
-    logarithms = logm(recentered(target))
-    for label in range(3):
-        own = logarithms[labels == label]
-        expected = (10 * before[label] + own.sum(axis=0)) / (10 + len(own))
-        assert_allclose(logm(model.means_)[label], expected, atol=1e-7)
-    # Later adaptations start from these means.
-    means = model.means_
-    model.prior_strength = 1e12
-    model.fit(*data, X_target_labeled=target, y_target_labeled=labels)
-    assert model.adapt(X[~known]).adaptation_ == "means"
-    assert np.abs(model.means_ - means).max() > 0.01
+    target, labels = X[~known][:40], y[~known][:40]
+    copies = np.ones(180, dtype=int) if weights is None else weights
+    rows = np.append(np.arange(180).repeat(copies), np.arange(180, 220).repeat(10))
+    for domain in (subject[known], None):
+        copied = TransferDiscriminantAnalysis().fit(
+            X[rows], y[rows], subject[rows] if domain is not None else rows < 180
+        )
+        model = TransferDiscriminantAnalysis().fit(
+            X[known],
+            y[known],
+            domain,
+            sample_weight=weights,
+            X_target_labeled=target,
+            y_target_labeled=labels,
+        )
+        new = X[~known][40:]
+        expected = copied.adapt(target).predict_proba(new)
+        assert_allclose(model.predict_proba(new), expected, rtol=1e-6)
+        assert model.recentering_.counts_ == {None: 40}
 
 
 def test_target_data_that_are_rejected(signals):
@@ -89,7 +92,7 @@ def test_target_data_that_are_rejected(signals):
         for name in ("X_target_unlabeled", "X_target_labeled"):
             with pytest.raises(ValueError, match=rf"{name}: .*requires square matrice"):
                 model.fit(X, y, **{name: signals})
-            with pytest.raises(ValueError, match=rf"{name}: X has 3 features, but .* 4"):
+            with pytest.raises(ValueError, match=rf"{name}: X has 3 features, .* 4 f"):
                 model.fit(X, y, **{name: X[:, :3, :3]}, y_target_labeled=y)
     for labels, message in (
         (y + 1, r"y_target_labeled contains 3, which is not a class .* \[0, 1, 2\]"),
