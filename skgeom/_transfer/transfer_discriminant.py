@@ -159,7 +159,16 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     Notes
     -----
     :meth:`fit`, :meth:`score` and the methods of predictions request the metadata
-    ``domain``; see :class:`Recentering`.
+    ``domain``, and :meth:`fit` requests the target matrices; see :class:`Recentering`.
+
+    Let :math:`N_c` matrices of class c be training matrices, with the mean vector
+    :math:`m_c`, and :math:`n_c` labeled target matrices, with the mean vector
+    :math:`t_c`. :meth:`fit` estimates
+
+    .. math:: \bar\mu_c = \frac{N_c \, m_c + 10 \, n_c \, t_c}{N_c + 10 \, n_c} ,
+
+    and S, the priors and the shrinkage with the same weights. The weight 10 increases
+    the accuracy for new subjects of BCI competition IV 2a.
 
     :meth:`adapt` tests two adaptations, and uses the first adaptation with sufficient
     evidence: adapted class means with the given ``priors``, then adapted class means
