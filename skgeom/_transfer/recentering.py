@@ -152,7 +152,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         {sample_weight}
         {target}
         y_target_labeled : array-like of shape (n_target_samples,), default=None
-            Not used: the mean does not depend on labels.
+            Class labels of ``X_target_labeled``, which do not change the mean.
 
         Returns
         -------
@@ -191,7 +191,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             counts[label] = len(members) if own is None else float(own.sum())
         self.reference_ = _mean(np.stack(list(means.values())), self.metric)
         self._store(means, counts)
-        return self._add_target(*target_of(X_target_unlabeled, X_target_labeled))
+        target = X_target_unlabeled, X_target_labeled, y_target_labeled
+        return self._add_target(*target_of(*target))
 
     @update_method
     def partial_fit(self, X, y=None, domain=None):
@@ -398,6 +399,8 @@ def _mean_of_domain(label, matrices, metric, weights=None):
 def target_of(X_target_unlabeled=None, X_target_labeled=None, y_target_labeled=None):
     """The target matrices or None, and the name of their argument."""
     if X_target_labeled is None:
+        if y_target_labeled is not None:
+            raise ValueError("y_target_labeled requires X_target_labeled.")
         return X_target_unlabeled, "X_target_unlabeled"
     if X_target_unlabeled is not None:
         raise ValueError(

@@ -303,7 +303,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         if weights is not None and domain is not None and np.ndim(domain):
             domain = sample_labels(domain, "domain", num_samples(y))[samples.rows]
         self.is_complex_, y = np.iscomplexobj(X), samples.y
-        target, name = target_of(X_target_unlabeled, X_target_labeled)
+        target = X_target_unlabeled, X_target_labeled, y_target_labeled
+        target, name = target_of(*target)
         if X_target_labeled is not None:
             with naming(name):
                 target = check_spd_samples(self, target, reset=False, hermitian=True)

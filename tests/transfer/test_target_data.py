@@ -89,6 +89,8 @@ def test_target_data_that_are_rejected(signals):
         model.fit(X, y)
         with pytest.raises(ValueError, match="either X_target_unlabeled or X_target_l"):
             model.fit(X, y, X_target_unlabeled=X, X_target_labeled=X)
+        with pytest.raises(ValueError, match="y_target_labeled requires X_target_lab"):
+            model.fit(X, y, X_target_unlabeled=X, y_target_labeled=y)
         for name in ("X_target_unlabeled", "X_target_labeled"):
             with pytest.raises(ValueError, match=rf"{name}: .*requires square matrice"):
                 model.fit(X, y, **{name: signals})
