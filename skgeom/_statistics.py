@@ -797,16 +797,14 @@ def pooled_matrices(statistics):
     return pooled if many else tuple(map(as_array, pooled))
 
 
-def without(total, part, kept, counts=None):
+def without(total, part, kept, counts):
     """Statistics of the samples of ``total`` that are not in ``part``.
 
-    The result contains only the classes of the mask ``kept``. If ``counts`` is given,
-    it replaces the sums of the weights.
+    The result contains only the classes of the mask ``kept``, with the given counts.
     """
     classes = total.classes[kept]
     moments = _moments_of(total, classes) - _moments_of(part, classes)
-    moments = moments.with_counts(moments.counts if counts is None else counts)
-    return total._with(classes=classes, moments=moments)
+    return total._with(classes=classes, moments=moments.with_counts(counts))
 
 
 def _moments_of(statistics, classes):
@@ -1006,7 +1004,8 @@ def _check_addition(first, second):
     if kind_of(first.classes) != kind_of(second.classes):
         raise ValueError(
             "Statistics can be added only if their labels have the same type, got "
-            f"{first.classes} and {second.classes}."
+            f"{first.classes} and {second.classes}. Convert the labels, for example "
+            "with y.astype(str)."
         )
     if not np.array_equal(first.axes, second.axes):
         raise ValueError(
