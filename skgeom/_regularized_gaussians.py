@@ -87,14 +87,10 @@ class Coordinates(NamedTuple):
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
-    return statistics.moments.covariances.scaled(_likelihood_factors(statistics))
-
-
-def _likelihood_factors(statistics):
-    """The ratios of maximum likelihood covariances and those of statistics."""
+    moments = statistics.moments
     if statistics.covariance_estimator is not None:
-        return np.ones(len(statistics.counts))
-    return statistics.moments.degrees / statistics.counts
+        return moments.covariances
+    return moments.covariances.scaled(moments.degrees / moments.counts)
 
 
 def pooled_and_total(statistics):
@@ -105,8 +101,7 @@ def pooled_and_total(statistics):
     standard deviation if the samples were centered before.
     """
     weights = statistics.counts / statistics.counts.sum()
-    factors = _likelihood_factors(statistics)
-    pooled = statistics.moments.covariances.mean(weights * factors)
+    pooled = maximum_likelihood(statistics).mean(weights)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)
@@ -444,7 +439,8 @@ def shrunk_gaussians(coordinates, n_distinct, is_shared, pooling=None, ridge=Non
         intensities = pooling_intensities(pooling, n_distinct, len(pooled))
         return _gaussians(coordinates, covariances, pooled, intensities, ridge)
     ridge = closed_form_ridge(pooled, n_distinct)
-    W = whitener((1 - ridge) * pooled + ridge * np.eye(len(pooled)))
+    mixed = (1 - ridge) * pooled + ridge * np.eye(len(pooled))
+    W, _ = whitener(mixed, "all classes together")
     intensities = np.ones(len(counts))
     if not is_shared:
         intensities = closed_form_shrinkage(W.T @ covariances.values @ W, counts)
@@ -461,7 +457,7 @@ def _gaussians(coordinates, covariances, pooled, intensities, ridge=0.0):
     for k, name in enumerate(names):
         rho = intensities[k]
         mixed = (1 - ridge) * ((1 - rho) * covariances[k] + rho * pooled)
-        found.append(_whitener(mixed + ridge * np.eye(len(pooled)), name))
+        found.append(whitener(mixed + ridge * np.eye(len(pooled)), name))
     whiteners, log_scales = zip(*found, strict=True)
     return Gaussians(
         coordinates.basis @ np.stack(whiteners),
@@ -489,17 +485,12 @@ def closed_form_ridge(pooled, n_distinct):
     return max(least, min(errors / size, 1.0)) if size > 0 else 1.0
 
 
-def whitener(covariance):
-    """A matrix W such that W' covariance W is the identity."""
-    factor = np.linalg.cholesky(covariance)
-    return solve_triangular(factor, np.eye(len(factor)), lower=True).T
-
-
-def _whitener(covariance, name):
+def whitener(covariance, name):
     """W with W' covariance W = I, and the log-determinant of the inverse of W."""
     n_features, deviations = len(covariance), np.sqrt(np.diag(covariance))
     try:
-        found = whitener(covariance)
+        factor = np.linalg.cholesky(covariance)
+        found = solve_triangular(factor, np.eye(n_features), lower=True).T
     except np.linalg.LinAlgError:
         found = np.full_like(covariance, np.inf)
     # Squares of ``scales`` are the variances of features given the previous features.

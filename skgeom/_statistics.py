@@ -43,6 +43,8 @@ from skgeom.utils.validation import (
     union_of_classes,
 )
 
+_MOST_ROWS = 20  # of the HTML table
+
 
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labeled data.
@@ -750,26 +752,26 @@ class ClassStatistics:
         )
 
     def _repr_html_(self):
-        labels = on_cpu(self.classes).tolist()
-        rows = zip(labels, on_cpu(self.counts).tolist(), strict=True)
-        return html_table(repr(self), ["class", "samples"], rows)
+        columns = on_cpu(self.classes).tolist(), on_cpu(self.counts).tolist()
+        rows, title = [*zip(*columns, strict=True)], repr(self)
+        if len(rows) > _MOST_ROWS:
+            title += f", of which the first {_MOST_ROWS} classes are shown"
+        return html_table(title, ["class", "samples"], rows[:_MOST_ROWS])
 
 
-def make_statistics(
-    classes, moments, axes=None, covariance_estimator=None, feature_names_in_=None
-):
+def make_statistics(classes, moments, covariance_estimator=None):
     """Statistics of validated moments."""
     statistics = ClassStatistics.__new__(ClassStatistics)
-    statistics.classes, statistics.moments, statistics.axes = classes, moments, axes
+    statistics.classes, statistics.moments = classes, moments
     statistics.covariance_estimator = covariance_estimator
-    statistics.feature_names_in_ = feature_names_in_
+    statistics.axes = statistics.feature_names_in_ = None
     return statistics
 
 
 def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
     """Statistics of validated samples."""
     found = moments_of_samples(X, y, sample_weight, covariance_estimator)
-    return make_statistics(*found, covariance_estimator=covariance_estimator)
+    return make_statistics(*found, covariance_estimator)
 
 
 def translated(statistics, offset):

@@ -32,7 +32,7 @@ from skgeom.utils.docs import (
     documented_parameters,
     substitute_docs,
 )
-from skgeom.utils.methods import fit_method, statistics_method, update_method
+from skgeom.utils.methods import fit_method, statistics_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
@@ -341,7 +341,7 @@ class SQFA(BaseFilters):
         learned = self._learn(objective, data, selection)
         return self._store(learned, data, selection)
 
-    @update_method
+    @fit_method(updates=True)
     @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom._rejection._confidences import confidences_of, lowest_confidences
+from skgeom._rejection._confidences import confidences_of
 from skgeom._rejection._costs import checked_costs
 from skgeom._rejection._fit_routing import route, weights_in
 from skgeom._rejection._reject_labels import with_reject_label
@@ -374,8 +374,10 @@ class RejectionClassifier(
             return 0.5 if self.threshold is None else float(self.threshold)
         current_progress().stage("threshold")
         confidences, correct, tested = self._validated(X, y, routed)
-        n_classes = len(self.classes_)
-        lowest, guess = lowest_confidences(self.confidence, n_classes)
+        # The threshold that accepts all samples, and the confidence of a random guess.
+        lowest, guess = -np.inf, np.inf
+        if self.confidence == "probability":
+            lowest, guess = 0.0, 1 / len(self.classes_)
         if self.target_error is not None:
             if len(np.unique(tested)) < len(tested):
                 raise ValueError(

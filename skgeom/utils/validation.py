@@ -141,9 +141,11 @@ def validated_samples(
         y = checked_labels(y, X, whole=not batch)
         if batch and not reset and len(getattr(estimator, "classes_", ())):
             check_kind(y, on_cpu(estimator.classes_))
-    if sample_weight is not None and not batch:
-        sample_weight = weights_of_fit(sample_weight, y)
-    return _of_positive_weight(X, y, sample_weight, groups)
+    weights = None
+    if sample_weight is not None:
+        weights = check_sample_weight(sample_weight, y)
+        weights = weights if batch else scaled_weights(weights)
+    return _of_positive_weight(X, y, weights, groups)
 
 
 def samples_of_block(X, y, sample_weight=None, *, whole=True):
@@ -153,24 +155,20 @@ def samples_of_block(X, y, sample_weight=None, *, whole=True):
     weights that are all zero.
     """
     X = check_samples(X)
-    return _of_positive_weight(
-        X, checked_labels(y, X, whole), sample_weight, some=whole
-    )
-
-
-def _of_positive_weight(X, y, sample_weight, groups=None, some=True):
-    """The samples of positive weight; with ``some=True``, there must be at least one.
-
-    A weight of zero removes a sample.
-    """
-    if groups is not None:
-        groups = checked_groups(groups, y, sample_weight)
-    if sample_weight is None:
-        return Samples(X, y, groups=groups)
-    if not some and not np.any(on_cpu(sample_weight)):
+    y, weights = checked_labels(y, X, whole), sample_weight
+    if not whole and weights is not None and not np.any(on_cpu(weights)):
         return Samples(take(X, slice(0)), y[:0])
-    weights = check_sample_weight(sample_weight, y)
+    if weights is not None:
+        weights = check_sample_weight(weights, y)
+    return _of_positive_weight(X, y, weights)
+
+
+def _of_positive_weight(X, y, weights, groups=None):
+    """The samples of positive weight; a weight of zero removes a sample."""
+    if weights is None:
+        return Samples(X, y, groups=checked_groups(groups, y))
     rows = np.flatnonzero(weights > 0)
+    groups = checked_groups(groups, y, rows)
     return Samples(take(X, rows), y[rows], weights[rows], groups, rows)
 
 
@@ -287,14 +285,6 @@ def check_sample_weight(sample_weight, X):
             "range of floating-point numbers. Divide all weights by their mean."
         )
     return weights
-
-
-def weights_of_fit(sample_weight, X):
-    """Validated weights of all samples of a fit; None is a weight of 1 for each sample.
-
-    Errors are those of :func:`check_sample_weight`.
-    """
-    return scaled_weights(check_sample_weight(sample_weight, X))
 
 
 def scaled_weights(sample_weight):
@@ -585,14 +575,13 @@ def sample_labels(labels, name, n_samples):
     return labels.reshape(n_samples)
 
 
-def checked_groups(groups, y, sample_weight=None):
-    """The indices of the groups of samples of positive weight; None without groups."""
+def checked_groups(groups, y, rows=slice(None)):
+    """The indices of the groups of the samples in some rows; None without groups."""
     if groups is None:
         return None
     groups = sample_labels(groups, "groups", len(y))
-    used = check_sample_weight(sample_weight, y) > 0
     with naming("groups"):
-        return np.unique(groups[used], return_inverse=True)[1]
+        return np.unique(groups[rows], return_inverse=True)[1]
 
 
 # Parameters with one value per class or feature
