@@ -238,7 +238,8 @@ class DecisionRegionsDisplay(Display):
         grid = tuple(np.linspace(low, high, resolution).T)
         points = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
         lifted = _like(features, lift(points))
-        if projection is not None and features is X:  # the regions belong to z only if x(z) has the components z
+        if projection is not None and features is X:
+            # The regions belong to z only if x(z) has the components z.
             again = _matrix(projection.transform(lifted))[:, dims]
             if np.abs(again - points).max() > 1e-3 * (high - low).max():
                 raise ValueError(
