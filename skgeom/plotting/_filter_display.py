@@ -72,8 +72,8 @@ class FilterDisplay(Display):
             product must be the number of features. None draws square images.
         titles : "auto", None or array-like of str, default="auto"
             Titles of the filters. ``"auto"`` uses the output names of the transformer,
-            or "filter 0", "filter 1", ... for GMLVQ, or if a name has more than 15
-            characters. None draws no titles.
+            or "filter 0", "filter 1", ... if a name has more than 15 characters. None
+            draws no titles.
         axes : array-like of matplotlib Axes, default=None
             Axes to draw in, one per filter. None creates a new figure.
         **kwargs : dict
@@ -230,12 +230,9 @@ def _filters_of(estimator):
 
 
 def _names_of(estimator, n_filters):
-    """Names of the outputs, or numbers if a name is too long to fit above an image.
-
-    The outputs of GMLVQ are distances, not filter outputs.
-    """
+    """Names of the outputs, or numbers if a name is too long to fit above an image."""
     names = list(estimator.get_feature_names_out())
-    if hasattr(estimator, "omega_") or max(map(len, names)) > 15:
+    if max(map(len, names)) > 15:
         names = [f"filter {k}" for k in range(n_filters)]
     return names
 

@@ -9,12 +9,12 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import GMLVQ, SQFA
+from skgeom import SQFA
 from skgeom.plotting import FilterDisplay
 
 
@@ -40,13 +40,6 @@ def test_images_are_the_components(pca):
     titles = [ax.get_title() for ax in display.axes_]
     assert titles == [f"pca{k}" for k in range(7)]
     assert all(len(ax.get_xticks()) == 0 for ax in display.axes_)
-
-
-def test_filters_of_gmlvq(digits):
-    model = GMLVQ(n_components=2, max_iter=2, temperature=1, random_state=0)
-    with pytest.warns(ConvergenceWarning):
-        display = FilterDisplay.from_estimator(model.fit(*digits))
-    assert [ax.get_title() for ax in display.axes_] == ["filter 0", "filter 1"]
 
 
 def test_filters_of_a_step_of_a_pipeline(digits):
