@@ -13,8 +13,8 @@ bands the filters measure.
 # ----------------
 #
 # A spectrum is a sum of twelve absorption bands, a smooth baseline and noise, times a
-# random factor (scattering). The varieties differ in the mean of one or two bands, and in
-# the variance of one band. These differences are much smaller than the variation of
+# random factor (scattering). The varieties differ in the mean of one or two bands, and
+# in the variance of one band. These differences are much smaller than the variation of
 # baseline and scattering, as is typical of powders.
 
 # sphinx_gallery_thumbnail_number = 2
@@ -65,10 +65,11 @@ plt.show()
 # Compare classifiers
 # -------------------
 #
-# :class:`~skgeom.GaussianClassifier` selects its regularization among ridges down to 1e-7
-# of the variances, so it also uses directions of small variance. It is applied to the
-# spectra as they are, because all wavelengths have the same unit.
-# :class:`~skgeom.SQFA` learns four filters. Accuracy and log-loss are means of four folds.
+# :class:`~skgeom.GaussianClassifier` selects its regularization among ridges down to
+# 1e-7 of the variances, so it also uses directions of small variance. It is applied to
+# the spectra as they are, because all wavelengths have the same unit.
+# :class:`~skgeom.SQFA` learns four filters. Accuracy and log-loss are means of four
+# folds.
 
 models = {
     "LDA": LinearDiscriminantAnalysis(),
@@ -106,10 +107,10 @@ compare(models, X, y)
 # Which bands do the filters measure?
 # -----------------------------------
 #
-# A filter also suppresses baseline, scattering and noise, so its weights are difficult to
-# read. The activation pattern of a filter is the change of the spectrum when the output of
-# this filter increases by one. Draw the patterns as curves, with the centers of the four
-# bands that differ between the varieties.
+# A filter also suppresses baseline, scattering and noise, so its weights are difficult
+# to read. The activation pattern of a filter is the change of the spectrum when the
+# output of this filter increases by one. Draw the patterns as curves, with the centers
+# of the four bands that differ between the varieties.
 
 sqfa = SQFA(4, random_state=0).fit(X, y)
 patterns = activation_patterns(sqfa.components_, np.cov(X.T))
@@ -125,11 +126,11 @@ plt.show()
 # Spectra of coffee
 # -----------------
 #
-# The package ``chemotools`` (``pip install chemotools``) contains 60 spectra of coffee from
-# Brazil, Ethiopia and Vietnam, with 1,841 wavelengths. The countries are easy to separate:
-# no method makes an error. With 45 training samples without errors, however, nobody knows
-# whether the error is 0 or 3 %, so the probabilities of skgeom are deliberately cautious
-# (:ref:`selection`).
+# The package ``chemotools`` (``pip install chemotools``) contains 60 spectra of coffee
+# from Brazil, Ethiopia and Vietnam, with 1,841 wavelengths. The countries are easy to
+# separate: no method makes an error. With 45 training samples without errors, however,
+# nobody knows whether the error is 0 or 3 %, so the probabilities of skgeom are
+# deliberately cautious (:ref:`selection`).
 
 coffee, origin = chemotools.datasets.load_coffee()
 coffee, origin = coffee.to_numpy(), origin.to_numpy().ravel()
