@@ -38,7 +38,7 @@ from skgeom.utils._sklearn import Interval, StrOptions, num_samples, positive
 from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
-from skgeom.utils.methods import fit_method, predict_method, update_method
+from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_priors,
@@ -360,7 +360,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         with naming(name):
             return self.adapt(target)
 
-    @update_method
+    @fit_method(updates=True)
     def adapt(self, X, domain=None):
         """Adapt the class means to a new subject, without class labels.
 
@@ -395,7 +395,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self._adaptation_vectors = self._whitened_vectors(X, domain)
         return self._adapt_means()
 
-    @update_method
+    @fit_method(updates=True)
     def partial_adapt(self, X, domain=None):
         """Adapt the class means to further matrices of the same subject.
 
