@@ -95,7 +95,7 @@ def test_target_data_that_are_rejected(signals):
             with pytest.raises(ValueError, match=rf"{name}: .*requires square matrice"):
                 model.fit(X, y, **{name: signals})
             with pytest.raises(ValueError, match=rf"{name}: X has 3 features, .* 4 f"):
-                model.fit(X, y, **{name: X[:, :3, :3]}, y_target_labeled=y)
+                model.fit(X, y, **{name: X[:, :3, :3]})
     for labels, message in (
         (y + 1, r"y_target_labeled contains 3, which is not a class .* \[0, 1, 2\]"),
         (y[1:], "y_target_labeled: X has 240 samples, but y has 239"),
