@@ -146,6 +146,7 @@ def test_pipelines_transform_target_signals(signals):
 def test_evaluation_of_moabb_equals_a_loop(tmp_path, monkeypatch):
     """The first half of each session is for calibration, the second half for scores."""
     monkeypatch.setenv("MNE_DATA", str(tmp_path))
+    monkeypatch.setenv("_MNE_FAKE_HOME_DIR", str(tmp_path))  # MOABB stores its folder
     pytest.importorskip("moabb", minversion="1.7")
     page = Path(__file__).parents[2] / "doc/faq.rst"
     code = re.search(r":: python\n((?:\n|    .*\n)*)", page.read_text())[1]
