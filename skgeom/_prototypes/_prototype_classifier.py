@@ -27,7 +27,6 @@ from skgeom._prototypes._model import (
     Fit,
     Model,
     Progress,
-    compare,
     encoded,
     explain_singular,
     find_variance,
@@ -305,8 +304,16 @@ class PrototypeClassifier(
         return False
 
     def _folds(self, samples, model, **limits):
-        """The :class:`Folds` of the samples; ``model`` is the initial model."""
-        return Folds(samples, model, self._fold_encoder(model), **limits)
+        """The :class:`Folds` of the samples; ``model`` is the initial model.
+
+        If the metric has a ``tangent_metric``, the folds are in the tangent space at
+        the mean of the initial prototypes. This takes a fraction of the time, and is
+        accurate enough to select parameters.
+        """
+        encode = self._fold_encoder(model)
+        if encode is None and model.metric.tangent_metric:
+            samples, model = in_tangent_space(samples, model)
+        return Folds(samples, model, encode, **limits)
 
     def _fold_encoder(self, model):
         """Encodes the samples of a fold, see :class:`Folds`."""
@@ -320,24 +327,22 @@ class PrototypeClassifier(
             # An array ``init`` is not in the subspace of the fold.
             state = model.class_sums, model.counts, rng, "kmeans", metric
             rest, first = self._begin(*parts, *state)
-            return rest, replace(held_out, Z=first.encode(held_out.X)), first
+            held_out = replace(held_out, Z=first.encode(held_out.X))
+            if first.metric.tangent_metric:
+                held_out, _ = in_tangent_space(held_out, first)
+                rest, first = in_tangent_space(rest, first)
+            return rest, held_out, first
 
         return encode
 
-    def _train_fold(self, loss, limits, samples, model):
-        """The model, trained with the remaining samples of a fold.
+    def _held_out_scores(self, folds, loss, limits):
+        """Scores of the classes for the held-out samples, by models of each fold."""
 
-        If the metric has a ``tangent_metric``, the prototypes are trained in the
-        tangent space at the mean of the initial prototypes. This takes a fraction of
-        the time, and is accurate enough to select parameters.
-        """
-        rng = np.random.RandomState(0)
-        if not model.metric.tangent_metric:
+        def train(samples, model):
+            rng = np.random.RandomState(0)
             return self._train(samples, model, loss, rng, limits).model
-        samples, flat = in_tangent_space(samples, model)
-        found = self._train(samples, flat, loss, rng, limits).model
-        prototypes = flat.metric.decode(found.prototypes)
-        return replace(model, prototypes=prototypes, scale=found.scale)
+
+        return folds.scores(train, self._class_scores)
 
     @predict_method
     def transform(self, X):
@@ -467,10 +472,10 @@ class PrototypeClassifier(
                 start = class_prototypes(metric, Z, y, weights, counts, rng)
             else:
                 start = metric.encode(given)
-            squared = compare(metric.squared_distances, Z, start)
+            model = Model(metric, filters, counts, labels, class_sums, start)
+            squared = model.squared_distances(Z) * model.n_copies
         variance = find_variance(squared, y, labels, weights)
-        state = metric, filters, counts, labels, class_sums, start, variance
-        return EncodedSamples(X, Z, y, weights), Model(*state)
+        return EncodedSamples(X, Z, y, weights), replace(model, variance=variance)
 
     def _check_X(self, X, reset):
         """Validated samples as a real array; matrices are made exactly symmetric."""

@@ -1,7 +1,5 @@
 """Generalized learning Riemannian space quantization, GLRSQ."""
 
-from functools import partial
-
 import numpy as np
 
 from skgeom._prototypes._losses import MarginLoss, nearest_scores
@@ -56,29 +54,23 @@ class MarginMixin:
         return scores / self.temperature_
 
     def _calibrate(self, samples, model):
-        temperature = self.temperature
-        if temperature == "auto":
-            folds = self._folds(samples, model, enough=_ENOUGH)
-            selected = self._selected_temperature(folds, self._loss(model))
-            temperature = selected or initial_temperature(model)
-        self.temperature_ = float(temperature)
+        self._calibrate_stream(model, after_fit=False)
+        if self.temperature != "auto":
+            return
+        folds = self._folds(samples, model, enough=_ENOUGH)
+        if folds.parts:
+            scores = self._held_out_scores(folds, self._loss(model), self._limits())
+            folds.warn_if_at_chance(scores)
+            # The scores have a unit, so powers of 2, as in `calibrated_temperature`,
+            # would make probabilities depend on the unit of the samples.
+            found = fit_temperature(scores, folds.labels, folds.weights)
+            self.temperature_ = found
 
     def _calibrate_stream(self, model, after_fit):
         if self.temperature != "auto":
             self.temperature_ = float(self.temperature)
         elif not after_fit:
             self.temperature_ = initial_temperature(model)
-
-    def _selected_temperature(self, folds, loss):
-        """The temperature by held-out samples; None without held-out samples."""
-        if not folds.parts:
-            return None
-        train = partial(self._train_fold, loss, self._limits())
-        scores = folds.scores(train, self._class_scores)
-        folds.warn_if_at_chance(scores)
-        # The scores are no log densities. With `calibrated_temperature`, the mean
-        # log-loss of GMLVQ on 20 data sets is 0.58 instead of 0.56.
-        return fit_temperature(scores, folds.labels, folds.weights)
 
 
 def initial_temperature(model):
