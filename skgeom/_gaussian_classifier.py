@@ -25,7 +25,6 @@ from skgeom._regularized_gaussians import (
 from skgeom._selection import label_noise
 from skgeom._statistics import (
     ClassStatistics,
-    UndefinedCovarianceError,
     check_covariances,
     checked_statistics,
     in_host_memory,
@@ -403,7 +402,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         known = classes_of_stream(classes, statistics.classes, *known)
         self._store(statistics, *known)
         # Later samples can make covariances regular.
-        with suppress(SingularCovarianceError, UndefinedCovarianceError):
+        with suppress(SingularCovarianceError):
             self._set_gaussians()
         return self
 

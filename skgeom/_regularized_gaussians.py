@@ -30,7 +30,6 @@ from skgeom._selection import (
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
-    defined_moments,
     projected,
 )
 from skgeom.objectives._covariances import ArrayCovariances, SampleCovariances
@@ -83,16 +82,14 @@ class Coordinates(NamedTuple):
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
-    return defined_moments(statistics).covariances.scaled(
-        _likelihood_factors(statistics)
-    )
+    return statistics.moments.covariances.scaled(_likelihood_factors(statistics))
 
 
 def _likelihood_factors(statistics):
     """The ratios of maximum likelihood covariances and those of statistics."""
     if statistics.covariance_estimator is not None:
         return np.ones(len(statistics.counts))
-    return np.maximum(1 - 1 / statistics.counts, 0)
+    return statistics.moments.degrees / statistics.counts
 
 
 def pooled_and_total(statistics):
@@ -104,7 +101,7 @@ def pooled_and_total(statistics):
     """
     weights = statistics.counts / statistics.counts.sum()
     factors = _likelihood_factors(statistics)
-    pooled = defined_moments(statistics).covariances.mean(weights * factors)
+    pooled = statistics.moments.covariances.mean(weights * factors)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)

@@ -44,13 +44,6 @@ from skgeom.utils.validation import (
 )
 
 
-class UndefinedCovarianceError(ValueError, AttributeError):
-    """The weights of a class are too small for a sample covariance.
-
-    The class inherits from AttributeError, so that ``hasattr`` returns False.
-    """
-
-
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labeled data.
 
@@ -202,9 +195,9 @@ class ClassStatistics:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: an integer weight counts as that many copies. Unlike
             in the ``fit`` methods of estimators, small weights are not scaled, because
-            statistics of parts of the samples can be added. If the samples of a class
-            differ, their weights must add up to more than 1; otherwise the attribute
-            ``covariances`` raises a ValueError.
+            statistics of parts of the samples can be added. The divisor of a
+            covariance is the sum of the weights of the class minus 1, or half of the
+            sum if it is below 2.
         n_axes : int, default=None
             If given, the statistics of the coordinates in this number of leading
             principal axes are computed, as in :meth:`from_blocks`.
@@ -249,9 +242,8 @@ class ClassStatistics:
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight), or callable
             Samples as in :meth:`from_data`, or a function without parameters that
-            returns such an iterable. A block may lack classes and may be empty. If the
-            samples of a class differ, their weights in all blocks together must add up
-            to more than 1. The columns of all data frames must be in the same order.
+            returns such an iterable. A block may lack classes and may be empty. The
+            columns of all data frames must be in the same order.
         n_axes : int, default=None
             Number of leading principal axes. The blocks are then read twice, so pass a
             list, or a function that returns a new generator, instead of a generator.
@@ -346,7 +338,7 @@ class ClassStatistics:
         ----------
         parts : iterable of ClassStatistics
             Statistics with sample covariances and the same features. A part may lack
-            classes, may be empty, and may have weights that add up to less than 1.
+            classes and may be empty.
 
         Returns
         -------
@@ -390,16 +382,8 @@ class ClassStatistics:
 
     @property
     def covariances(self):
-        """Covariance of each class; None if there are second moments only.
-
-        Raises
-        ------
-        ValueError
-            If the sum of the weights of a class is too small for a covariance.
-        """
-        if self.means is None:
-            return None
-        return defined_moments(self).covariances.values
+        """Covariance of each class; None if there are second moments only."""
+        return None if self.means is None else self.moments.covariances.values
 
     @property
     def n_features(self):
@@ -433,7 +417,7 @@ class ClassStatistics:
         total : ndarray of shape (n_features, n_features)
             The within-class covariance plus the weighted covariance of the class means.
         """
-        return tuple(map(as_array, defined_moments(self).pooled()))
+        return tuple(map(as_array, self.moments.pooled()))
 
     def shrunk(self, shrinkage=None):
         r"""Shrink the class covariances towards the within-class covariance.
@@ -643,9 +627,8 @@ class ClassStatistics:
         Use this method for data that change over time. The statement
         ``statistics = statistics.decay(0.9) + batch`` in a loop computes exponentially
         weighted statistics, in which the last batch has the weight 1, the previous
-        batch the weight 0.9, and so on. If a class has no recent samples, its count
-        becomes too small for a covariance; exclude such classes with
-        :meth:`of_classes`.
+        batch the weight 0.9, and so on. Classes without recent samples keep their
+        moments; exclude such classes with :meth:`of_classes`.
 
         Parameters
         ----------
@@ -789,24 +772,6 @@ def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
     return make_statistics(*found, covariance_estimator=covariance_estimator)
 
 
-def defined_moments(statistics):
-    """The moments; ValueError if the weights of a class are too small for them."""
-    moments = statistics.moments
-    is_sample = statistics.covariance_estimator is None and not moments.about_origin
-    for k in np.flatnonzero((statistics.counts <= 1) & is_sample):
-        # A covariance requires more than zero degrees of freedom.
-        if namespace(moments.means).any(moments.covariances[int(k)]):
-            raise UndefinedCovarianceError(
-                f"The weights of class {statistics.classes[k]} add up to "
-                f"{statistics.counts[k]:.3g}, but weights count samples: they must add "
-                "up to more than 1 if the samples of the class differ. Multiply all "
-                "weights by a larger number. After decay, exclude classes without "
-                "recent samples from the statistics s: "
-                "s.of_classes(s.classes[s.counts > 1])."
-            )
-    return moments
-
-
 def translated(statistics, offset):
     """Statistics of samples to which an offset is added."""
     means = statistics.moments.means + offset
@@ -827,7 +792,7 @@ def with_counts(statistics, counts):
 
 def pooled_matrices(statistics):
     """The pooled covariances in CPU memory; still structured for many features."""
-    pooled = tuple(map(on_cpu, defined_moments(statistics).pooled()))
+    pooled = tuple(map(on_cpu, statistics.moments.pooled()))
     many = statistics.n_features > 1000  # 8 MB
     return pooled if many else tuple(map(as_array, pooled))
 

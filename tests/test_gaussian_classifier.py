@@ -102,7 +102,7 @@ def test_partial_fit_in_any_order(covariance, regularization, drawn, rng):
 
 
 @pytest.mark.parametrize("cls", [GaussianClassifier, SQFA])
-def test_only_the_weights_of_all_calls_must_add_up_to_a_sample(cls, drawn):
+def test_weights_of_later_calls_may_be_small(cls, drawn):
     X, y = drawn
     first, last = slice(None, None, 2), slice(1, None, 2)
     weights = np.ones(len(y))
@@ -114,9 +114,6 @@ def test_only_the_weights_of_all_calls_must_add_up_to_a_sample(cls, drawn):
     assert_allclose(model.statistics_.counts, expected.statistics_.counts)
     if cls is GaussianClassifier:
         assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
-    with pytest.raises(ValueError, match=r"class 0 add up to 0.15, but weights"):
-        model = cls().partial_fit(X[last], y[last], sample_weight=weights[last])
-        _ = model.statistics_.covariances
 
 
 def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):
