@@ -336,13 +336,19 @@ class PrototypeClassifier(
         return encode
 
     def _held_out_scores(self, folds, loss, limits):
-        """Scores of the classes for the held-out samples, by models of each fold."""
+        """Scores of the classes for the held-out samples, of shape (n, n_classes).
 
-        def train(samples, model):
+        The next call starts at the trained prototypes.
+        """
+        found = []
+        for number, (rest, held_out, start) in enumerate(folds.parts):
+            current_progress().note(f"training without fold {number}")
             rng = np.random.RandomState(0)
-            return self._train(samples, model, loss, rng, limits).model
-
-        return folds.scores(train, self._class_scores)
+            model = self._train(rest, start, loss, rng, limits).model
+            start = replace(start, prototypes=model.prototypes)
+            folds.parts[number] = rest, held_out, start
+            found.append(to_numpy(self._class_scores(model, held_out.Z)))
+        return np.concatenate(found)
 
     @predict_method
     def transform(self, X):
