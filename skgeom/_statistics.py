@@ -43,6 +43,8 @@ from skgeom.utils.validation import (
     union_of_classes,
 )
 
+_MOST_ROWS = 20  # of the HTML table
+
 
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labeled data.
@@ -750,26 +752,26 @@ class ClassStatistics:
         )
 
     def _repr_html_(self):
-        labels = on_cpu(self.classes).tolist()
-        rows = zip(labels, on_cpu(self.counts).tolist(), strict=True)
-        return html_table(repr(self), ["class", "samples"], rows)
+        columns = on_cpu(self.classes).tolist(), on_cpu(self.counts).tolist()
+        rows, title = [*zip(*columns, strict=True)], repr(self)
+        if len(rows) > _MOST_ROWS:
+            title += f", of which the first {_MOST_ROWS} classes are shown"
+        return html_table(title, ["class", "samples"], rows[:_MOST_ROWS])
 
 
-def make_statistics(
-    classes, moments, axes=None, covariance_estimator=None, feature_names_in_=None
-):
+def make_statistics(classes, moments, covariance_estimator=None):
     """Statistics of validated moments."""
     statistics = ClassStatistics.__new__(ClassStatistics)
-    statistics.classes, statistics.moments, statistics.axes = classes, moments, axes
+    statistics.classes, statistics.moments = classes, moments
     statistics.covariance_estimator = covariance_estimator
-    statistics.feature_names_in_ = feature_names_in_
+    statistics.axes = statistics.feature_names_in_ = None
     return statistics
 
 
 def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
     """Statistics of validated samples."""
     found = moments_of_samples(X, y, sample_weight, covariance_estimator)
-    return make_statistics(*found, covariance_estimator=covariance_estimator)
+    return make_statistics(*found, covariance_estimator)
 
 
 def translated(statistics, offset):
@@ -797,16 +799,14 @@ def pooled_matrices(statistics):
     return pooled if many else tuple(map(as_array, pooled))
 
 
-def without(total, part, kept, counts=None):
+def without(total, part, kept, counts):
     """Statistics of the samples of ``total`` that are not in ``part``.
 
-    The result contains only the classes of the mask ``kept``. If ``counts`` is given,
-    it replaces the sums of the weights.
+    The result contains only the classes of the mask ``kept``, with the given counts.
     """
     classes = total.classes[kept]
     moments = _moments_of(total, classes) - _moments_of(part, classes)
-    moments = moments.with_counts(moments.counts if counts is None else counts)
-    return total._with(classes=classes, moments=moments)
+    return total._with(classes=classes, moments=moments.with_counts(counts))
 
 
 def _moments_of(statistics, classes):
@@ -1006,7 +1006,8 @@ def _check_addition(first, second):
     if kind_of(first.classes) != kind_of(second.classes):
         raise ValueError(
             "Statistics can be added only if their labels have the same type, got "
-            f"{first.classes} and {second.classes}."
+            f"{first.classes} and {second.classes}. Convert the labels, for example "
+            "with y.astype(str)."
         )
     if not np.array_equal(first.axes, second.axes):
         raise ValueError(

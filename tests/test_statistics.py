@@ -122,6 +122,10 @@ def test_few_samples_replace_their_covariances(weighted, rng):
         options = {} if weights is None else {"fweights": weights[y == k]}
         expected = np.cov(X[y == k].T, **options)
         assert_allclose(statistics.covariances[k], expected, rtol=0, atol=1e-12)
+    some = ClassStatistics.from_data(X, y, sample_weight=weights)
+    assert peak_memory(lambda: some.of_classes([3, 7, 9])) < 8 * 128**2
+    found = some.of_classes([9, 3, 7]).covariances
+    np.testing.assert_array_equal(found, statistics.covariances[[3, 7, 9]])
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ from skgeom.utils.docs import (
 from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import embedded, from_embedded
-from skgeom.utils.methods import fit_method, predict_method, update_method
+from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
@@ -639,7 +639,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
     _parameter_constraints = streaming_constraints
 
-    @update_method
+    @fit_method(updates=True)
     @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the prototypes by stochastic steps, in one pass over new samples.
