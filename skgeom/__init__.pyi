@@ -159,7 +159,6 @@ class GMLVQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
 class GaussianClassifier(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     priors_: NDArray[Any]
-    regularization_: float
     class_shrinkages_: NDArray[Any]
     ridge_: float
     target_: Literal['diagonal', 'identity'] | None
