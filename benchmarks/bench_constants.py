@@ -1,18 +1,21 @@
 """Processor time and results with different values of single constants.
 
-    python -m benchmarks.bench_constants [part of a constant's name]
+    python -m benchmarks.bench_constants [part of a constant's name] [--write FILE]
 
 The script replaces each constant by each variant, one at a time, and solves a short
-problem. The table contains the smallest processor time of three runs and the result of
-the problem: the accuracy on test samples, unless the problem states a different
-measure. MNIST is read from the folder ``SKGEOM_DATA``.
+problem. The table contains the smallest processor time of three runs, divided by the
+time with the value of the package, and the result of the problem. MNIST is read from
+the folder ``SKGEOM_DATA``. ``--write doc/results/constants.csv`` writes the table of
+the documentation.
 """
 
 import argparse
+import csv
 import functools
 import time
 import tracemalloc
 import warnings
+from pkgutil import resolve_name
 from unittest import mock
 
 import autograd.numpy as anp
@@ -176,7 +179,7 @@ def filters_of_equal_classes():
     return sqfa.fit(X, y).objective_
 
 
-def mean_of_matrices(spread):
+def mean_of_matrices(spread=2.0):
     rng = np.random.default_rng(0)
     bases = np.linalg.qr(rng.normal(size=(200, 10, 10)))[0]
     scales = np.exp(spread * rng.normal(size=(200, 1, 10)))
@@ -251,6 +254,31 @@ def wrong_warnings():
     return np.sum(necessary > warns) + 0.01 * np.sum(warns > necessary)
 
 
+def mean_of_distant_matrices():
+    return mean_of_matrices(3.5)
+
+
+MEASURES = {
+    filters_of_digits: "accuracy, digits",
+    independent_filters: "smallest singular value of the filters, iris",
+    filters_of_a_small_class: "accuracy, classes of 500, 500 and 8 samples",
+    filters_of_a_rare_class: "balanced accuracy, classes of 2,000 and 20 samples",
+    unnecessary_scaling: "gain by scaling with a warning, minus gain without one",
+    kernels_of_few_samples: "log-loss in percent, 30 samples",
+    prototypes_of_rare_classes: "accuracy of PLRSQ, SSVEP with rare classes",
+    gaussian_of_mnist: "accuracy, MNIST",
+    folds_of_mnist: "MiB, folds of 10,000 images",
+    statistics_of_mnist: "MiB, statistics of 20,000 images",
+    classes_without_samples: "classes with a remaining weight; correct: 0",
+    filters_of_equal_classes: "objective, two equal classes",
+    mean_of_matrices: "error of log det",
+    mean_of_distant_matrices: "error of log det, distant matrices",
+    filters_of_mnist: "objective, MNIST",
+    discriminants_of_collinear_means: "discriminants of collinear means; correct: 1",
+    batches_of_digits: "objective of AMA-Gauss, blocks of digits",
+    dependent_features: "wrong errors and missing errors, 100 images",
+    wrong_warnings: "missing warnings + unnecessary warnings / 100",
+}
 AUTO = "_filters._auto."
 WEIGHTS = [np.logspace(top, -4, 3 * (top + 4) + 1) for top in (-1, 0)]
 KARCHER = "geometry._affine_invariant."
@@ -273,9 +301,9 @@ CASES = [
     ("_held_out._ROUNDING", [0, 1e-9, 1e-3], classes_without_samples),
     ("_sample_moments.ROWS_PER_BLOCK", [128, 2048, 32768], statistics_of_mnist),
     ("objectives._callable._ROUNDING", [0, 1e-12, 1e-6], filters_of_equal_classes),
-    (KARCHER + "_TOLERANCE", [1e-6, 1e-10, 1e-13], lambda: mean_of_matrices(2.0)),
-    (KARCHER + "_MAX_STEPS", [20, 200, 1000], lambda: mean_of_matrices(3.5)),
-    (KARCHER + "_MOST_LOST", [5, 10, 200], lambda: mean_of_matrices(3.5)),
+    (KARCHER + "_TOLERANCE", [1e-6, 1e-10, 1e-13], mean_of_matrices),
+    (KARCHER + "_MAX_STEPS", [20, 200, 1000], mean_of_distant_matrices),
+    (KARCHER + "_MOST_LOST", [5, 10, 200], mean_of_distant_matrices),
     (
         "_kernel._eigenproblems._RANK_TOLERANCE",
         [0, 1e-15, 1e-11, 1e-6],
@@ -292,22 +320,62 @@ CASES = [
 ]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", nargs="?", default="")
-    part = parser.parse_args().part
+def measured(constant, value, problem):
+    """Smallest processor time of three runs with a value of a constant, and result."""
+    seconds = []
+    with mock.patch(f"skgeom.{constant}", value):
+        for _ in range(3):
+            start = time.process_time()
+            try:
+                result = f"{problem():.4g}"
+            except ValueError as error:
+                result = str(error)
+            seconds.append(time.process_time() - start)
+    return min(seconds), result
+
+
+def label(value):
+    if isinstance(value, np.ndarray):
+        return f"{value[0]:g} to {value[-1]:g}"
+    if isinstance(value, tuple):
+        return ", ".join(f"{entry:g}" for entry in value)
+    return f"{value:g}"
+
+
+def rows(part):
+    """A row for each constant and value; the value of the package comes first."""
     for constant, variants, problem in CASES:
-        for variant in variants if part in constant else ():
-            seconds = []
-            for _ in range(3):
-                start = time.process_time()
-                with mock.patch(f"skgeom.{constant}", variant):
-                    try:
-                        result = f"{problem():.6g}"
-                    except ValueError as error:
-                        result = str(error)
-                seconds.append(time.process_time() - start)
-            print(f"{constant} = {variant}: {min(seconds):.3f} s, {result}", flush=True)
+        if part not in constant:
+            continue
+        module, name = constant.rsplit(".", 1)
+        default = getattr(resolve_name(f"skgeom.{module}"), name)
+        values = {label(v): v for v in (default, *variants)}
+        reference = None
+        for text, value in values.items():
+            seconds, result = measured(constant, value, problem)
+            is_first = reference is None
+            reference = reference or seconds
+            row = {
+                "constant": f"``{constant}``" if is_first else "",
+                "value": f"{text} (package)" if is_first else text,
+                "result": f"{MEASURES[problem]}: {result}" if is_first else result,
+                "time": f"{seconds / reference:.2f}",
+            }
+            print(*row.values(), flush=True)
+            yield row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("part", nargs="?", default="")
+    parser.add_argument("--write", help="file of the table")
+    options = parser.parse_args()
+    table = list(rows(options.part))
+    if options.write:
+        with open(options.write, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(table)
 
 
 if __name__ == "__main__":

@@ -234,7 +234,7 @@ def folds_of_samples(
             return ClassStatistics.from_data(points[kept], y[kept], estimator)
         X = points[rows]
         X = X.toarray() if issparse(X) else X
-        return training_statistics(statistics, X, y[rows], weights[rows], distinct=True)
+        return training_statistics(statistics, X, y[rows], weights[rows])
 
     def basis_of(training):
         if common.complete:

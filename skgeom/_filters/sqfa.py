@@ -32,7 +32,7 @@ from skgeom.utils.docs import (
     documented_parameters,
     substitute_docs,
 )
-from skgeom.utils.methods import fit_method, statistics_method, update_method
+from skgeom.utils.methods import fit_method, statistics_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
@@ -338,7 +338,7 @@ class SQFA(BaseFilters):
         chosen, data = self._select(data, self._folds(data))
         return self._learn(data, chosen)
 
-    @update_method
+    @fit_method(updates=True)
     @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
