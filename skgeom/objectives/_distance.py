@@ -15,10 +15,10 @@ and attributes, for c classes and m features.
     classes j. The values are nonnegative, because their square roots are computed:
     negative rounding errors are set to zero.
 ``distance.pull_back(gradient)``
-    converts the sums of such arrays for each class, whose first axis is the class, to
-    the gradients with respect to the means (c, m) and the
-    covariances (c, m, m). The latter are symmetric matrices G: a change dS of the
-    covariance changes the value by the sum of the entries of G * dS.
+    converts the sums of such arrays over the pairs of each class, (c, ...), to the
+    gradients with respect to the means (c, m) and the covariances (c, m, m). The latter
+    are symmetric matrices G: a change dS of the covariance changes the value by the sum
+    of the entries of G * dS.
 ``Distance.label``
     is the name in figures, which append "distance": the registered name, capitalized.
 ``Distance.returns_square``
