@@ -112,10 +112,11 @@ class KernelDiscriminantAnalysis(
     kernel : str or callable, default="rbf"
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
         function of two matrices of samples that returns their kernel matrix, as in
-        :class:`sklearn.svm.SVC`, or ``"precomputed"``. For ``"precomputed"``, X is the
-        kernel matrix of the training samples, of shape (n_samples, n_samples), in
-        :meth:`fit`, and the kernel matrix between the new samples and the training
-        samples in the other methods.
+        :class:`sklearn.svm.SVC`, or ``"precomputed"``. Set further arguments of a
+        function by :class:`functools.partial`. For ``"precomputed"``, X is the kernel
+        matrix of the training samples, of shape (n_samples, n_samples), in :meth:`fit`,
+        and the kernel matrix between the new samples and the training samples in the
+        other methods.
     gamma : float, "select", "scale" or None, default="select"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features (the square
@@ -128,8 +129,6 @@ class KernelDiscriminantAnalysis(
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
-    kernel_params : dict or None, default=None
-        Arguments of a callable kernel, in addition to the two matrices.
     regularization : float or "auto", default="auto"
         The penalty :math:`\lambda`, relative to the scale of the kernel: with the
         centered kernel matrix :math:`\tilde K = C_n K C_n`, :math:`\lambda` is
@@ -361,7 +360,6 @@ class KernelDiscriminantAnalysis(
         gamma="select",
         degree=3,
         coef0=1,
-        kernel_params=None,
         regularization="auto",
         penalty="kernel",
         criterion="between",
@@ -378,7 +376,6 @@ class KernelDiscriminantAnalysis(
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.regularization = regularization
         self.penalty = penalty
         self.criterion = criterion
