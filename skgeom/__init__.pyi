@@ -139,7 +139,6 @@ class GMLVQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
     prototype_labels_: NDArray[Any]
     temperature_: float
     omega_: NDArray[Any]
-    components_: NDArray[Any]
     classes_: NDArray[Any]
     loss_curve_: NDArray[Any]
     n_iter_: int
@@ -260,9 +259,9 @@ class PLRSQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
     n_iter_: int
     n_features_in_: int
     def __init__(self, n_prototypes: int | ArrayLike = 1, *, metric: Literal['euclid', 'logdet', 'logeuclid', 'mahalanobis', 'riemann', 'tangent'] = 'tangent', sigma2: Literal['auto', 'learn'] | float = 'auto', representability: Literal['auto'] | float = 'auto', n_components: int | None = None, temperature: Literal['auto'] | float = 'auto', priors: Literal['uniform'] | None | _Array = None, class_weight: Literal['balanced'] | None | dict[Any, Any] = None, init: Literal['kmeans'] | _Array = 'kmeans', solver: Literal['auto', 'lbfgs', 'sgd'] = 'auto', max_iter: int = 100, tol: float = 0.01, learning_rate: Literal['auto'] | float = 'auto', random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
-    @property
-    def components_(self) -> Any: ...
     def decision_function(self, X: ArrayLike) -> NDArray[Any]: ...
+    @property
+    def filters_(self) -> Any: ...
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self: ...
     @property
     def metric_shrinkage_(self) -> Any: ...

@@ -25,7 +25,6 @@ from skgeom._regularized_gaussians import (
 from skgeom._selection import label_noise
 from skgeom._statistics import (
     ClassStatistics,
-    UndefinedCovarianceError,
     check_covariances,
     checked_statistics,
     in_host_memory,
@@ -50,7 +49,6 @@ from skgeom.utils.methods import (
     fit_method,
     predict_method,
     statistics_method,
-    update_method,
 )
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
@@ -346,7 +344,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         self._set_gaussians()
         return self
 
-    @update_method
+    @fit_method(updates=True)
     @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the Gaussians with more samples.
@@ -403,7 +401,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         known = classes_of_stream(classes, statistics.classes, *known)
         self._store(statistics, *known)
         # Later samples can make covariances regular.
-        with suppress(SingularCovarianceError, UndefinedCovarianceError):
+        with suppress(SingularCovarianceError):
             self._set_gaussians()
         return self
 
@@ -458,30 +456,27 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         """The Gaussians with shrunk covariances; selects their parameters first."""
         is_shared = self.covariance == "shared"
         shares = shares_of(statistics.classes, self._distinct_shares)
-        n_distinct, targets = statistics.counts * shares, TARGETS
-        if held_out is None:
-            targets = [self._selected().get("target", TARGETS[0])]
-        coordinates = coordinates_of(statistics, n_distinct, targets)
+        n_distinct = statistics.counts * shares
         if held_out is not None:
             current_progress().stage("selection")
+            coordinates = coordinates_of(statistics, n_distinct, TARGETS)
             poolings = POOLINGS[:1] if is_shared else POOLINGS
             self.selection_ = select_covariances(
                 held_out, coordinates, self.priors_, poolings
             )
-        if held_out is not None and self.selection_ is not None:
-            self.temperature_ = self.selection_.temperature
-            self.label_noise_ = label_noise(len(held_out.y))
-        selected = {"target": TARGETS[0]} | self._selected()
-        self.target_ = selected.pop("target")
-        texts = (f"{name} {value}" for name, value in self._selected().items())
-        texts = ", ".join([*texts, f"temperature_ {self.temperature_:.3g}"])
-        current_progress().print(texts)
+            if self.selection_ is not None:
+                self.temperature_ = self.selection_.temperature
+                self.label_noise_ = label_noise(len(held_out.y))
+        selected = {} if self.selection_ is None else self.selection_.selected
+        texts = [f"{name} {value}" for name, value in selected.items()]
+        texts.append(f"temperature_ {self.temperature_:.3g}")
+        current_progress().print(", ".join(texts))
+        self.target_ = selected.pop("target", TARGETS[0])
+        if held_out is None:
+            coordinates = coordinates_of(statistics, n_distinct, [self.target_])
         return shrunk_gaussians(
             coordinates[self.target_], n_distinct, is_shared, **selected
         )
-
-    def _selected(self):
-        return {} if self.selection_ is None else self.selection_.selected
 
     # Prediction
 

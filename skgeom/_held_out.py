@@ -357,8 +357,8 @@ def remaining_weights(total, labels, sample_weight):
     return np.where(remaining > _ROUNDING * total.counts, remaining, 0)
 
 
-def training_statistics(total, X, y, sample_weight=None, distinct=False):
-    """Class statistics of the samples that remain when some are held out.
+def training_statistics(total, X, y, sample_weight):
+    """Class statistics of the distinct samples that remain when some are held out.
 
     The sums of the held-out samples are subtracted from the sums of all samples, so
     the remaining samples need not be read again.
@@ -366,25 +366,23 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
     Parameters
     ----------
     total : ClassStatistics
-        Statistics of all samples, with sample covariances.
+        Statistics of all samples from :func:`in_distinct_samples`.
     X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
-        The validated held-out samples, their labels, and their weights or None.
-    distinct : bool, default=False
-        Whether ``total`` counts distinct samples, as ``in_distinct_samples`` does, and
-        the held-out samples are distinct. The result then also counts distinct samples,
-        for any weights.
+        The validated distinct held-out samples, their labels, and their weights from
+        :func:`in_distinct_samples`.
 
     Returns
     -------
     ClassStatistics
         Statistics of the classes of ``total`` that have remaining samples, in the same
-        order. The covariance of a class with a single remaining sample is zero.
+        order, with the numbers of distinct samples. The covariance of a class with a
+        single remaining sample is zero.
     """
     labels = np.searchsorted(total.classes, y)
     kept = remaining_weights(total, labels, sample_weight) > 0
     n_distinct = total.counts - np.bincount(labels, minlength=len(kept))
     held_out = statistics_of_samples(X, y, sample_weight)
-    return without(total, held_out, kept, n_distinct[kept] if distinct else None)
+    return without(total, held_out, kept, n_distinct[kept])
 
 
 def statistics_and_sample(X, y, sample_weight):

@@ -167,11 +167,13 @@ class Moments:
 
 
 def _degrees(counts, about_origin):
-    """Divisors of scatter matrices: counts - 1, or 1 for counts of at most 1.
+    """Divisors of scatter matrices: counts - 1, or counts / 2 for counts below 2.
 
+    Samples that differ are at least two samples, so weights with a sum below 2 do not
+    count samples: they are relative, and the covariance does not depend on their sum.
     For second moments, the divisors are the counts.
     """
-    return counts if about_origin else np.where(counts > 1, counts - 1.0, 1.0)
+    return counts if about_origin else np.maximum(counts - 1.0, counts / 2)
 
 
 def _combined(first, second, sign):

@@ -12,7 +12,7 @@ from skgeom.utils.validation import (
 )
 
 
-@float64_arrays("filters", "covariance", on_cpu=True)
+@float64_arrays("filters", "covariance", on_cpu=True, complex_allowed=True)
 def activation_patterns(filters, covariance):
     r"""Compute the activation patterns of linear filters.
 
@@ -28,9 +28,12 @@ def activation_patterns(filters, covariance):
     Parameters
     ----------
     filters : array-like of shape (n_filters, n_features)
-        The filters in rows, such as ``components_`` of :class:`SQFA`.
+        The filters in rows, such as ``components_`` of :class:`SQFA`. The rows of
+        complex filters are :math:`w^*`, the conjugate transpose, so components are
+        ``filters @ x``.
     covariance : array-like of shape (n_features, n_features)
-        Positive semidefinite covariance :math:`\Sigma_x` of the signals.
+        Symmetric, or complex Hermitian, positive semidefinite covariance
+        :math:`\Sigma_x` of the signals.
 
     Returns
     -------
@@ -83,24 +86,31 @@ def activation_patterns(filters, covariance):
     filters, covariance = filters / size, covariance / (np.abs(covariance).max() or 1.0)
     # With components of variance one, the test for dependence is scale-invariant.
     joint = filters @ covariance
-    deviations = np.sqrt(np.einsum("ij,ij->i", joint, filters).clip(0))
+    variances = np.einsum("ij,ij->i", joint, filters.conj()).real
+    deviations = np.sqrt(variances.clip(0))
     if not deviations.all():
         index = int(deviations.argmin())
         raise ValueError(
             f"filters[{index}] computes a component without variance, which has no "
             "pattern. Remove the filter."
         )
-    correlations = joint @ filters.T / np.outer(deviations, deviations)
+    correlations = joint @ filters.conj().T / np.outer(deviations, deviations)
     if np.linalg.matrix_rank(correlations, hermitian=True) < len(filters):
         raise ValueError(
             f"The components of the {len(filters)} filters are linearly dependent, so "
             "their patterns are undefined. Remove the dependent filters."
         )
     scaled = np.linalg.solve(correlations, joint / deviations[:, None])
-    return scaled / deviations[:, None] / size
+    return scaled.conj() / deviations[:, None] / size
 
 
-@float64_arrays("matrix", "reference", definite=("matrix", "reference"), on_cpu=True)
+@float64_arrays(
+    "matrix",
+    "reference",
+    definite=("matrix", "reference"),
+    on_cpu=True,
+    complex_allowed=True,
+)
 def spatial_filters(matrix, reference):
     r"""Compute filters, sorted by how much output power differs for two covariances.
 
@@ -113,16 +123,18 @@ def spatial_filters(matrix, reference):
     Parameters
     ----------
     matrix : array-like of shape (n, n)
-        SPD matrix X, such as a prototype.
+        Symmetric, or complex Hermitian, positive definite matrix X, such as a
+        prototype.
     reference : array-like of shape (n, n)
-        SPD matrix R, the reference for ``matrix``, such as the mean of all samples.
+        The reference R for ``matrix``, such as the mean of all samples.
 
     Returns
     -------
     filters : ndarray of shape (n, n)
         The filters in rows, in descending order of :math:`|\log \lambda|`. Their
         outputs are uncorrelated. The variances of the outputs are one for signals with
-        covariance R, and ``ratios`` for signals with covariance X.
+        covariance R, and ``ratios`` for signals with covariance X. Complex filters are
+        conjugate transposes, so the outputs are ``filters @ x``.
     ratios : ndarray of shape (n,)
         The eigenvalues :math:`\lambda`, in the order of the filters.
 
@@ -161,4 +173,4 @@ def spatial_filters(matrix, reference):
     # Eigenvalues of a product of matrices would be less accurate.
     vectors, roots, _ = np.linalg.svd(inverse @ cholesky(matrix, "matrix"))
     order = np.argsort(-np.abs(np.log(roots)), kind="stable")
-    return vectors.T[order] @ inverse, roots[order] ** 2
+    return vectors.conj().T[order] @ inverse, roots[order] ** 2

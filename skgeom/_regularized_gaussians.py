@@ -20,7 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from skgeom._held_out import in_distinct_samples, training_statistics
+from skgeom._held_out import (
+    in_distinct_samples,
+    remaining_weights,
+    training_statistics,
+)
 from skgeom._selection import (
     calibrated_temperature,
     choose,
@@ -30,11 +34,11 @@ from skgeom._selection import (
 from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
-    defined_moments,
     projected,
 )
 from skgeom.objectives._covariances import ArrayCovariances, SampleCovariances
 from skgeom.utils.linalg import semidefinite_root
+from skgeom.utils.memory import require_memory
 
 # A relative variance below this constant times the number of features is a rounding
 # error.
@@ -83,16 +87,10 @@ class Coordinates(NamedTuple):
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
-    return defined_moments(statistics).covariances.scaled(
-        _likelihood_factors(statistics)
-    )
-
-
-def _likelihood_factors(statistics):
-    """The ratios of maximum likelihood covariances and those of statistics."""
+    moments = statistics.moments
     if statistics.covariance_estimator is not None:
-        return np.ones(len(statistics.counts))
-    return np.maximum(1 - 1 / statistics.counts, 0)
+        return moments.covariances
+    return moments.covariances.scaled(moments.degrees / moments.counts)
 
 
 def pooled_and_total(statistics):
@@ -103,8 +101,7 @@ def pooled_and_total(statistics):
     standard deviation if the samples were centered before.
     """
     weights = statistics.counts / statistics.counts.sum()
-    factors = _likelihood_factors(statistics)
-    pooled = defined_moments(statistics).covariances.mean(weights * factors)
+    pooled = maximum_likelihood(statistics).mean(weights)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)
@@ -148,6 +145,8 @@ def target_variances(pooled, total, n_distinct):
 
 def coordinates_of(statistics, n_distinct, targets=TARGETS):
     """The coordinates for each target, as a dict."""
+    few = isinstance(statistics.moments.covariances, SampleCovariances)
+    _require_memory(statistics, 1 if few else len(statistics.classes))
     pooled, total = pooled_and_total(statistics)
     found = {}
     for target in targets:
@@ -155,6 +154,16 @@ def coordinates_of(statistics, n_distinct, targets=TARGETS):
         basis, log_volume = basis_of(total, variances)
         found[target] = Coordinates(basis, log_volume, projected(statistics, basis))
     return found
+
+
+def _require_memory(statistics, n_matrices, n_columns=None):
+    """Raise MemoryError if matrices, one row per feature, and copies do not fit."""
+    n_classes, n_features = statistics.means.shape
+    require_memory(
+        6 * 8 * n_matrices * n_features * (n_columns or n_features),
+        f"The covariances of {n_classes} classes of {n_features} features",
+        "Use fewer features, for example the components of SQFA.",
+    )
 
 
 def basis_of(total, variances=None):
@@ -220,52 +229,60 @@ def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     """
     totals = next(iter(coordinates.values())).statistics
     totals, weights = in_distinct_samples(totals, held_out.y, held_out.weights)
-    poolings = _distinct_poolings(poolings, totals)
-    found = [_held_out_densities(held_out, c, poolings) for c in coordinates.values()]
-    rows, densities = zip(*found, strict=True)
-    rows = rows[0]
-    if not len(rows):
+    poolings, folds = _distinct_poolings(poolings, totals), list(held_out.folds())
+    labels = np.searchsorted(totals.classes, held_out.y)
+    # Without a class that vanishes by rounding, no model can be trained.
+    folds = [
+        out
+        for out in folds
+        if remaining_weights(totals, labels[out], weights[out]).all()
+    ]
+    if not folds:
         return None
+    rows = np.concatenate(folds)
+    shape = len(coordinates), len(poolings), len(RIDGES), len(rows), len(priors)
+    require_memory(
+        16 * np.prod(shape, dtype=float),
+        f"The densities of {len(priors)} classes for {len(rows)} held-out samples",
+        "Use covariance='shared' or a number for regularization.",
+    )
+    joint = np.empty(shape)
+    for found, target in zip(joint, coordinates.values(), strict=True):
+        parts = _log_densities_of_folds(held_out, folds, target, poolings)
+        np.concatenate(list(parts), axis=2, out=found)
+    joint += np.log(priors)
+    joint = joint.reshape(-1, *shape[-2:])
     grid = np.meshgrid(list(coordinates), poolings, RIDGES, indexing="ij")
     names = "target", "pooling", "ridge"
     candidates = dict(zip(names, map(np.ravel, grid), strict=True))
-    densities = np.stack(densities).reshape(-1, len(rows), len(priors))
-    labels = np.searchsorted(totals.classes, held_out.y[rows])
-    weights = (priors / totals.counts)[labels] * weights[rows]
+    weights = (priors / totals.counts)[labels[rows]] * weights[rows]
     weights, groups = weights / weights.sum(), held_out.groups[rows]
-    samples, n = (labels, weights), len(held_out.y)
-    joint = densities + np.log(priors)
+    samples, n = (labels[rows], weights), len(held_out.y)
     scores = tempered_scores(joint, *samples, n)
     # The diagonal does not depend on the units of the features, the identity does.
     selection = choose(candidates, scores, weights, groups, candidates["target"])
-    warn_if_at_chance(densities[selection.index], labels, weights, groups)
     joint = joint[selection.index]
+    warn_if_at_chance(joint - np.log(priors), *samples, groups)
     temperature = calibrated_temperature(joint, *samples, groups, n)
     return replace(selection, temperature=temperature)
 
 
-def _held_out_densities(held_out, coordinates, poolings):
-    """The held-out rows, and their log densities with each pooling and ridge."""
-    statistics, y, found = coordinates.statistics, held_out.y, []
+def _log_densities_of_folds(held_out, folds, coordinates, poolings):
+    """Log densities of the samples of each fold, from ``log_densities_of``."""
+    statistics, y = coordinates.statistics, held_out.y
     shares = statistics.counts / statistics.counts.sum()
     # Large data are represented by some of their samples.
     are_all = np.isclose(held_out.weights.sum(), statistics.counts.sum())
     total, weights = in_distinct_samples(statistics, y, held_out.weights)
     X, labels = held_out.X @ coordinates.basis, np.searchsorted(total.classes, y)
-    for out in held_out.folds():
+    for out in folds:
         if are_all:
             kept = np.delete(np.arange(len(y)), out)
             training = training_of(X[kept], labels[kept], weights[kept])
         else:
-            part = X[out], y[out], weights[out]
-            part = training_statistics(total, *part, distinct=True)
+            part = training_statistics(total, X[out], y[out], weights[out])
             training = Training(part.counts, part.means, maximum_likelihood(part))
-        if len(training.counts) == len(shares):  # not because of rounding
-            found.append((out, log_densities_of(training, shares, poolings, X[out])))
-    if not found:
-        return [], np.empty(0)
-    rows, densities = zip(*found, strict=True)
-    return np.concatenate(rows), np.concatenate(densities, axis=2)
+        yield log_densities_of(training, shares, poolings, X[out])
 
 
 class Training(NamedTuple):
@@ -278,10 +295,12 @@ class Training(NamedTuple):
 
 def training_of(X, labels, weights):
     """The moments of the classes of distinct samples with weights."""
-    order, counts = np.argsort(labels, kind="stable"), np.bincount(labels)
-    shares = (weights / np.bincount(labels, weights)[labels])[order, None]
-    means = np.add.reduceat(shares * X[order], np.cumsum(counts) - counts)
-    rows = np.sqrt(shares) * (X[order] - means.repeat(counts, axis=0))
+    order = np.argsort(labels, kind="stable")
+    X, labels, weights = X[order], labels[order], weights[order]
+    counts = np.bincount(labels)
+    shares = (weights / np.bincount(labels, weights)[labels])[:, None]
+    means = np.add.reduceat(shares * X, np.cumsum(counts) - counts)
+    rows = np.sqrt(shares) * (X - means[labels])
     covariances = SampleCovariances(rows, counts, np.ones(len(counts)))
     return Training(counts, means, covariances)
 
@@ -303,38 +322,66 @@ def log_densities_of(training, shares, poolings, X):
     They are NaN for candidates with which the covariance of a class is singular.
     """
     counts, means, covariances = training
-    ridges, (n_samples, n) = np.array(RIDGES)[:, None], X.shape
-    pooled = covariances.mean(shares)
-    axes_of_all = _principal_axes(pooled, n)
+    pooled, center = covariances.mean(shares), shares @ means
+    X, means, n = X - center, means - center, len(pooled)
+    (variances_of_all,), (axes,) = _principal_axes(pooled[None], n)
+    X_in_axes, means_in_axes = X @ axes, means @ axes
     intensities = np.stack([pooling_intensities(q, counts, n) for q in poolings])
-    found = np.empty((len(poolings), len(ridges), n_samples, len(counts)))
-    for k, mean in enumerate(means):
-        offsets = X - mean
-        own = covariances[k] if (intensities[:, k] < 1).any() else pooled
-        for of_pooling, rho in zip(found, intensities[:, k], strict=True):
-            variances, axes = axes_of_all
-            if rho < 1:
-                rank = counts[k] - 1 if rho == 0 else n
-                variances, axes = _principal_axes((1 - rho) * own + rho * pooled, rank)
-            variances = (1 - ridges) * variances + ridges
-            squares = np.square(offsets @ axes)
-            of_axes = (1 / variances) @ squares.T
-            logs = np.log(variances).sum(axis=1)
-            if len(axes.T) < n:
-                rest = np.square(offsets).sum(axis=1) - squares.sum(axis=1)
-                of_axes += np.maximum(rest, 0) / ridges
-                logs += (n - len(axes.T)) * np.log(ridges[:, 0])
-            of_pooling[:, :, k] = -(of_axes + logs[:, None]) / 2
+    found = np.empty((len(poolings), len(RIDGES), len(X), len(counts)))
+    for k, rho in enumerate(intensities.T):
+        offsets, is_own, is_pooled = X - means[k], rho == 0, rho == 1
+        lengths = np.square(offsets).sum(axis=1)
+        own = pooled if is_pooled.all() else covariances[k]
+        for group in (is_own, is_pooled, ~(is_own | is_pooled)):
+            if not group.any():
+                continue
+            if group is is_pooled:
+                variances = variances_of_all[None]
+                squares = np.square(X_in_axes - means_in_axes[k])[None]
+            else:
+                share = rho[group, None, None]
+                mixed = (1 - share) * own + share * pooled
+                rank = counts[k] - 1 if group is is_own else n
+                variances, axes = _principal_axes(mixed, rank)
+                squares = np.square(offsets @ axes)
+            found[group, :, :, k] = _with_ridges(variances, squares, lengths, n)
     return found
 
 
-def _principal_axes(covariance, rank):
-    """Variances and principal axes of a covariance of at most the given rank."""
-    if rank >= len(covariance) / 2:
-        return np.linalg.eigh(covariance)
+def _with_ridges(variances, squares, lengths, n):
+    """Log densities of g covariances with each ridge, (g, n_ridges, n_samples).
+
+    Parameters
+    ----------
+    variances : ndarray of shape (g, r)
+        The variances along r principal axes; those along the other axes are zero.
+    squares : ndarray of shape (g, n_samples, r)
+        The squares of the offsets of the samples from the mean along these axes.
+    lengths : ndarray of shape (n_samples,)
+        The squared lengths of the offsets.
+    n : int
+        The number of all axes.
+    """
+    ridges = np.array(RIDGES)[:, None]
+    variances = (1 - ridges) * variances[:, None] + ridges
+    found = (1 / variances) @ squares.mT
+    found += np.log(variances).sum(axis=2)[..., None]
+    if variances.shape[2] < n:
+        rest = np.maximum(lengths - squares.sum(axis=2), 0)
+        found += rest[:, None] / ridges
+        found += (n - variances.shape[2]) * np.log(ridges)
+    found *= -0.5
+    return found
+
+
+def _principal_axes(covariances, rank):
+    """Variances and principal axes of covariances, (g, n, n), of at most a rank."""
+    if rank >= covariances.shape[1] / 2:
+        return np.linalg.eigh(covariances)
+    (covariance,) = covariances
     root = semidefinite_root(covariance, len(covariance) * ROUNDING)
     left, sizes, _ = np.linalg.svd(root, full_matrices=False)
-    return np.square(sizes), left
+    return np.square(sizes)[None], left[None]
 
 
 def gaussians_of(statistics, variance, is_shared):
@@ -353,6 +400,7 @@ def gaussians_of(statistics, variance, is_shared):
     SingularCovarianceError
         If a covariance is singular in the span of the samples.
     """
+    _require_memory(statistics, len(statistics.classes))
     _, total = pooled_and_total(statistics)
     basis, log_volume = np.eye(len(total)), 0.0
     if not variance:
@@ -391,7 +439,8 @@ def shrunk_gaussians(coordinates, n_distinct, is_shared, pooling=None, ridge=Non
         intensities = pooling_intensities(pooling, n_distinct, len(pooled))
         return _gaussians(coordinates, covariances, pooled, intensities, ridge)
     ridge = closed_form_ridge(pooled, n_distinct)
-    W = whitener((1 - ridge) * pooled + ridge * np.eye(len(pooled)))
+    mixed = (1 - ridge) * pooled + ridge * np.eye(len(pooled))
+    W, _ = whitener(mixed, "all classes together")
     intensities = np.ones(len(counts))
     if not is_shared:
         intensities = closed_form_shrinkage(W.T @ covariances.values @ W, counts)
@@ -403,11 +452,12 @@ def _gaussians(coordinates, covariances, pooled, intensities, ridge=0.0):
     names = [f"class {label}" for label in coordinates.statistics.classes]
     if (intensities == 1).all():
         names = ["all classes together"]
+    _require_memory(coordinates.statistics, len(names), len(coordinates.basis))
     found = []
     for k, name in enumerate(names):
         rho = intensities[k]
         mixed = (1 - ridge) * ((1 - rho) * covariances[k] + rho * pooled)
-        found.append(_whitener(mixed + ridge * np.eye(len(pooled)), name))
+        found.append(whitener(mixed + ridge * np.eye(len(pooled)), name))
     whiteners, log_scales = zip(*found, strict=True)
     return Gaussians(
         coordinates.basis @ np.stack(whiteners),
@@ -435,17 +485,12 @@ def closed_form_ridge(pooled, n_distinct):
     return max(least, min(errors / size, 1.0)) if size > 0 else 1.0
 
 
-def whitener(covariance):
-    """A matrix W such that W' covariance W is the identity."""
-    factor = np.linalg.cholesky(covariance)
-    return solve_triangular(factor, np.eye(len(factor)), lower=True).T
-
-
-def _whitener(covariance, name):
+def whitener(covariance, name):
     """W with W' covariance W = I, and the log-determinant of the inverse of W."""
     n_features, deviations = len(covariance), np.sqrt(np.diag(covariance))
     try:
-        found = whitener(covariance)
+        factor = np.linalg.cholesky(covariance)
+        found = solve_triangular(factor, np.eye(n_features), lower=True).T
     except np.linalg.LinAlgError:
         found = np.full_like(covariance, np.inf)
     # Squares of ``scales`` are the variances of features given the previous features.

@@ -43,12 +43,7 @@ from skgeom.utils.validation import (
     union_of_classes,
 )
 
-
-class UndefinedCovarianceError(ValueError, AttributeError):
-    """The weights of a class are too small for a sample covariance.
-
-    The class inherits from AttributeError, so that ``hasattr`` returns False.
-    """
+_MOST_ROWS = 20  # of the HTML table
 
 
 class ClassStatistics:
@@ -202,9 +197,9 @@ class ClassStatistics:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: an integer weight counts as that many copies. Unlike
             in the ``fit`` methods of estimators, small weights are not scaled, because
-            statistics of parts of the samples can be added. If the samples of a class
-            differ, their weights must add up to more than 1; otherwise the attribute
-            ``covariances`` raises a ValueError.
+            statistics of parts of the samples can be added. The divisor of a
+            covariance is the sum of the weights of the class minus 1, or half of the
+            sum if it is below 2.
         n_axes : int, default=None
             If given, the statistics of the coordinates in this number of leading
             principal axes are computed, as in :meth:`from_blocks`.
@@ -249,9 +244,8 @@ class ClassStatistics:
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight), or callable
             Samples as in :meth:`from_data`, or a function without parameters that
-            returns such an iterable. A block may lack classes and may be empty. If the
-            samples of a class differ, their weights in all blocks together must add up
-            to more than 1. The columns of all data frames must be in the same order.
+            returns such an iterable. A block may lack classes and may be empty. The
+            columns of all data frames must be in the same order.
         n_axes : int, default=None
             Number of leading principal axes. The blocks are then read twice, so pass a
             list, or a function that returns a new generator, instead of a generator.
@@ -346,7 +340,7 @@ class ClassStatistics:
         ----------
         parts : iterable of ClassStatistics
             Statistics with sample covariances and the same features. A part may lack
-            classes, may be empty, and may have weights that add up to less than 1.
+            classes and may be empty.
 
         Returns
         -------
@@ -390,16 +384,8 @@ class ClassStatistics:
 
     @property
     def covariances(self):
-        """Covariance of each class; None if there are second moments only.
-
-        Raises
-        ------
-        ValueError
-            If the sum of the weights of a class is too small for a covariance.
-        """
-        if self.means is None:
-            return None
-        return defined_moments(self).covariances.values
+        """Covariance of each class; None if there are second moments only."""
+        return None if self.means is None else self.moments.covariances.values
 
     @property
     def n_features(self):
@@ -433,7 +419,7 @@ class ClassStatistics:
         total : ndarray of shape (n_features, n_features)
             The within-class covariance plus the weighted covariance of the class means.
         """
-        return tuple(map(as_array, defined_moments(self).pooled()))
+        return tuple(map(as_array, self.moments.pooled()))
 
     def shrunk(self, shrinkage=None):
         r"""Shrink the class covariances towards the within-class covariance.
@@ -643,9 +629,8 @@ class ClassStatistics:
         Use this method for data that change over time. The statement
         ``statistics = statistics.decay(0.9) + batch`` in a loop computes exponentially
         weighted statistics, in which the last batch has the weight 1, the previous
-        batch the weight 0.9, and so on. If a class has no recent samples, its count
-        becomes too small for a covariance; exclude such classes with
-        :meth:`of_classes`.
+        batch the weight 0.9, and so on. Classes without recent samples keep their
+        moments; exclude such classes with :meth:`of_classes`.
 
         Parameters
         ----------
@@ -767,44 +752,26 @@ class ClassStatistics:
         )
 
     def _repr_html_(self):
-        labels = on_cpu(self.classes).tolist()
-        rows = zip(labels, on_cpu(self.counts).tolist(), strict=True)
-        return html_table(repr(self), ["class", "samples"], rows)
+        columns = on_cpu(self.classes).tolist(), on_cpu(self.counts).tolist()
+        rows, title = [*zip(*columns, strict=True)], repr(self)
+        if len(rows) > _MOST_ROWS:
+            title += f", of which the first {_MOST_ROWS} classes are shown"
+        return html_table(title, ["class", "samples"], rows[:_MOST_ROWS])
 
 
-def make_statistics(
-    classes, moments, axes=None, covariance_estimator=None, feature_names_in_=None
-):
+def make_statistics(classes, moments, covariance_estimator=None):
     """Statistics of validated moments."""
     statistics = ClassStatistics.__new__(ClassStatistics)
-    statistics.classes, statistics.moments, statistics.axes = classes, moments, axes
+    statistics.classes, statistics.moments = classes, moments
     statistics.covariance_estimator = covariance_estimator
-    statistics.feature_names_in_ = feature_names_in_
+    statistics.axes = statistics.feature_names_in_ = None
     return statistics
 
 
 def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
     """Statistics of validated samples."""
     found = moments_of_samples(X, y, sample_weight, covariance_estimator)
-    return make_statistics(*found, covariance_estimator=covariance_estimator)
-
-
-def defined_moments(statistics):
-    """The moments; ValueError if the weights of a class are too small for them."""
-    moments = statistics.moments
-    is_sample = statistics.covariance_estimator is None and not moments.about_origin
-    for k in np.flatnonzero((statistics.counts <= 1) & is_sample):
-        # A covariance requires more than zero degrees of freedom.
-        if namespace(moments.means).any(moments.covariances[int(k)]):
-            raise UndefinedCovarianceError(
-                f"The weights of class {statistics.classes[k]} add up to "
-                f"{statistics.counts[k]:.3g}, but weights count samples: they must add "
-                "up to more than 1 if the samples of the class differ. Multiply all "
-                "weights by a larger number. After decay, exclude classes without "
-                "recent samples from the statistics s: "
-                "s.of_classes(s.classes[s.counts > 1])."
-            )
-    return moments
+    return make_statistics(*found, covariance_estimator)
 
 
 def translated(statistics, offset):
@@ -827,21 +794,19 @@ def with_counts(statistics, counts):
 
 def pooled_matrices(statistics):
     """The pooled covariances in CPU memory; still structured for many features."""
-    pooled = tuple(map(on_cpu, defined_moments(statistics).pooled()))
+    pooled = tuple(map(on_cpu, statistics.moments.pooled()))
     many = statistics.n_features > 1000  # 8 MB
     return pooled if many else tuple(map(as_array, pooled))
 
 
-def without(total, part, kept, counts=None):
+def without(total, part, kept, counts):
     """Statistics of the samples of ``total`` that are not in ``part``.
 
-    The result contains only the classes of the mask ``kept``. If ``counts`` is given,
-    it replaces the sums of the weights.
+    The result contains only the classes of the mask ``kept``, with the given counts.
     """
     classes = total.classes[kept]
     moments = _moments_of(total, classes) - _moments_of(part, classes)
-    moments = moments.with_counts(moments.counts if counts is None else counts)
-    return total._with(classes=classes, moments=moments)
+    return total._with(classes=classes, moments=moments.with_counts(counts))
 
 
 def _moments_of(statistics, classes):
@@ -1041,7 +1006,8 @@ def _check_addition(first, second):
     if kind_of(first.classes) != kind_of(second.classes):
         raise ValueError(
             "Statistics can be added only if their labels have the same type, got "
-            f"{first.classes} and {second.classes}."
+            f"{first.classes} and {second.classes}. Convert the labels, for example "
+            "with y.astype(str)."
         )
     if not np.array_equal(first.axes, second.axes):
         raise ValueError(

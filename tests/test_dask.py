@@ -130,6 +130,22 @@ def test_blocks_that_do_not_fit(digits):
         ClassStatistics.from_blocks([(X, y), (X, y), (X, y.astype(str))])
 
 
+@pytest.mark.parametrize(
+    "model", [GaussianClassifier(), SQFA(2), KernelDiscriminantAnalysis()], ids=repr
+)
+def test_weights_that_do_not_fit(model, wine):
+    X, y = wine[0].to_numpy(), wine[1].to_numpy()
+    blocks, zero = da.from_array(X, chunks=(70, -1)), np.zeros(len(y))
+    for weights, message in (
+        (zero, "^sample_weight must have at least one non-zero number"),
+        (da.from_array(zero, chunks=70), "^sample_weight must have at least one non-z"),
+        (3.0, r"^sample_weight must have one value per sample, but is 3\.0\. Use"),
+        (np.ones((len(y), 2)), r"^sample_weight must .* but has the shape \(178, 2\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(blocks, y, sample_weight=weights)
+
+
 def test_weights_of_a_block_may_be_less_than_one_sample(wine):
     X, y = wine[0].to_numpy(), wine[1].to_numpy()
     weights = np.where(np.arange(len(y)) % 50 < 40, 0.3, 0.1)
@@ -415,8 +431,11 @@ def test_prototypes_learn_blocks(cls, wine):
     with pytest.raises(ValueError, match=r"^Block 2: .*NaN"):
         model.fit(broken, y)
     assert model.prototypes_ is again
-    for some, weights in ((blocks[:0], None), (blocks, np.zeros(len(y)))):
-        with pytest.raises(ValueError, match="all blocks of X are empty"):
+    for some, weights, message in (
+        (blocks[:0], None, "all blocks of X are empty"),
+        (blocks, np.zeros(len(y)), "sample_weight must have at least one non-zero"),
+    ):
+        with pytest.raises(ValueError, match=message):
             model.fit(some, y[: len(some)], sample_weight=weights)
     assert model.prototypes_ is again
 

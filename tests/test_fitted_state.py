@@ -171,17 +171,29 @@ def test_bootstrap_of_importances_has_the_error_of_new_samples(rng):
     assert (abs(found[50:].mean(axis=0) - sqfa.filter_importances()) < 3 * error).all()
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_components_are_what_transform_projects_onto(name):
+    case = CASES[name]
+    samples, labels = public.data_of(case, seed=0)
+    model = public.fitted(case, samples, labels)
+    if not hasattr(model, "components_"):
+        return
+    C, found = model.components_, model.transform(samples)
+    projected = samples @ C.T if samples.ndim == 2 else C @ samples @ C.T
+    assert_allclose(found - found[0], projected - projected[0], atol=1e-10)
+
+
 @pytest.mark.parametrize("n_components", [None, 2])
-def test_relevances_and_view_of_gmlvq(n_components):
+def test_omega_of_gmlvq(n_components):
     model = skgeom.GMLVQ(n_components=n_components).fit(X, y)
-    relevance = model.omega_.T @ model.omega_
-    assert_allclose(model.relevances_, np.diag(relevance))
+    omega = model.omega_
+    assert_allclose(model.relevances_, np.diag(omega.T @ omega))
     assert model.relevances_.sum() == pytest.approx(1)
-    components = model.components_
-    assert components.shape == model.omega_.shape
-    assert_allclose(components.T @ components, relevance, atol=1e-12)
-    gram = components @ components.T
+    offsets = X[:, None] - model.prototypes_
+    expected = np.linalg.norm(offsets @ omega.T, axis=-1)
+    assert_allclose(model.transform(X), expected)
+    gram = omega @ omega.T
     assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-12)
     assert (np.diff(np.diag(gram)) <= 0).all()
-    with pytest.raises(AttributeError):
-        skgeom.GMLVQ().components_  # noqa: B018
+    largest = np.abs(omega).argmax(axis=1)
+    assert (omega[np.arange(len(omega)), largest] > 0).all()

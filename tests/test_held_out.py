@@ -64,19 +64,22 @@ def test_a_class_of_equal_samples(model):
 def test_training_statistics_are_those_of_the_remaining_samples(rng):
     X, y = samples(rng)
     X += 1e3
-    weights = rng.uniform(0.5, 3, len(y))
-    for w in (None, weights):
-        total = ClassStatistics.from_data(X, y, sample_weight=w)
+    for weights in (np.ones(len(y)), rng.uniform(0.5, 3, len(y))):
+        total = ClassStatistics.from_data(X, y, sample_weight=weights)
+        total, weights = in_distinct_samples(total, y, weights)
         folds = held_out_folds(X, y)
         for fold in range(5):
             out, rest = folds == fold, folds != fold
-            w_out, w_rest = (None, None) if w is None else (w[out], w[rest])
-            found = training_statistics(total, X[out], y[out], w_out)
-            expected = ClassStatistics.from_data(X[rest], y[rest], sample_weight=w_rest)
-            assert_array_equal(found.classes, expected.classes)
-            assert_allclose(found.counts, expected.counts)
-            assert_allclose(found.means, expected.means)
-            assert_allclose(found.covariances, expected.covariances, atol=1e-10)
+            found = training_statistics(total, X[out], y[out], weights[out])
+            for k in range(3):
+                own = rest & (y == k)
+                options = {"aweights": weights[own], "bias": True}
+                expected = np.cov(X[own].T, **options)
+                expected *= own.sum() / (own.sum() - 1)
+                assert found.counts[k] == own.sum()
+                mean = np.average(X[own], axis=0, weights=weights[own])
+                assert_allclose(found.means[k], mean)
+                assert_allclose(found.covariances[k], expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("model", [SQFA(2, random_state=0), GaussianClassifier()])
@@ -112,7 +115,7 @@ def test_statistics_of_distinct_samples_do_not_depend_on_a_common_weight(rng):
     assert_allclose(found.counts, expected.counts)
     assert_allclose(found.covariances, expected.covariances)
     out = held_out_folds(X, y) == 0
-    found = training_statistics(found, X[out], y[out], restated[out], distinct=True)
+    found = training_statistics(found, X[out], y[out], restated[out])
     rest = ClassStatistics.from_data(X[~out], y[~out])
     assert_allclose(found.counts, rest.counts)
     assert_allclose(found.covariances, rest.covariances)
@@ -122,7 +125,7 @@ def test_classes_without_remaining_samples_are_absent(rng):
     X, y = samples(rng, (10, 4, 2))
     total = ClassStatistics.from_data(X, y)
     out = (y == 1) | (np.arange(len(y)) == len(y) - 1)
-    found = training_statistics(total, X[out], y[out])
+    found = training_statistics(total, X[out], y[out], np.ones(out.sum()))
     assert_array_equal(found.classes, [0, 2])
     assert_array_equal(found.counts, [10, 1])
     assert_array_equal(found.covariances[1], 0)
@@ -137,7 +140,7 @@ def test_a_single_remaining_distinct_sample_has_no_covariance(seed):
     total = ClassStatistics.from_data(X, y, sample_weight=weights)
     total, weights = in_distinct_samples(total, y, weights)
     assert_array_equal(total.counts, 3)
-    found = training_statistics(total, X[:2], y[:2], weights[:2], distinct=True)
+    found = training_statistics(total, X[:2], y[:2], weights[:2])
     assert_array_equal(found.covariances[0], 0)
 
 

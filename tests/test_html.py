@@ -79,6 +79,13 @@ def test_classes_are_rows():
     ]
 
 
+def test_few_of_many_classes_are_rows():
+    X, y = np.arange(800.0)[:, None], np.arange(800) % 400
+    html = ClassStatistics.from_data(X, y)._repr_html_()
+    assert "800 samples), of which the first 20 classes are shown" in html
+    assert texts(html)[1:] == [[str(k), "2"] for k in range(20)]
+
+
 def test_selected_candidate_is_marked(iris):
     selection = GaussianClassifier().fit(*iris).selection_
     header, *rows = Cells(selection._repr_html_()).rows

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 import skgeom
 from skgeom.utils.estimator import BaseEstimator
-from skgeom.utils.methods import fit_method, predict_method, update_method
+from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.validation import check_spd_samples, validated_samples
 
 X = np.random.default_rng(0).standard_normal((30, 3))
@@ -78,7 +78,7 @@ class Counter(BaseEstimator):
             raise ValueError("no samples")
         return self
 
-    @update_method
+    @fit_method(updates=True)
     def go_on(self, X):
         self.total_ += self.step * len(X)
         if not len(X):

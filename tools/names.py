@@ -28,8 +28,8 @@ SHARED = {
     "class_weight": ("Weights of the classes in training.", "weights"),
     "classes_": ("The sorted class labels.", "class labels"),
     "components_": (
-        "Vectors, in rows, onto which samples are projected.",
-        "filter|component|eigenvector|transpose|Omega|F\\^",
+        "Vectors, in rows, onto which ``transform`` projects samples.",
+        "filter|component|eigenvector|transpose",
     ),
     "covariance_estimator": (
         "Estimator of the class covariances.",
@@ -55,7 +55,7 @@ SHARED = {
     "means_": ("The means of classes, or of domains.", "class means|mean of each"),
     "metric": ("Metric of SPD matrices.", "metric"),
     "n_components": (
-        "Number of components, that is, rows of ``components_``.",
+        "Dimension of the space onto which samples are projected.",
         "number|size|rows",
     ),
     "n_features_in_": (

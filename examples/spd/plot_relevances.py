@@ -40,16 +40,11 @@ report("RSLVQ, Euclidean metric", RSLVQ())
 # In each training fold, select the five features with the largest relevances. Compare
 # the accuracy on these features with the accuracy on five random features.
 
-
-def relevance(gmlvq):
-    return np.diag(gmlvq.omega_.T @ gmlvq.omega_)
-
-
 selection = SelectFromModel(
     GMLVQ(random_state=0),
     max_features=5,
     threshold=-np.inf,
-    importance_getter=relevance,
+    importance_getter="relevances_",
 )
 report("five relevant features", make_pipeline(selection, RSLVQ()))
 rng = np.random.default_rng(0)
@@ -85,11 +80,10 @@ for name, model in {
 # largest relevances. Most of these features are worst values.
 
 gmlvq = GMLVQ(random_state=0).fit(X, y)
-metric = gmlvq.omega_.T @ gmlvq.omega_
-relevances = relevance(gmlvq)
+relevances = gmlvq.relevances_
 order = np.argsort(relevances)[-10:]
 figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
-axis.barh(data.feature_names[order], relevances[order] / relevances.sum())
+axis.barh(data.feature_names[order], relevances[order])
 axis.set_xlabel("relevance")
 # sphinx_gallery_alt = "Bars of the ten largest relevances of features"
 plt.show()
@@ -98,17 +92,16 @@ plt.show()
 # 2-D projection by the metric
 # ----------------------------
 #
-# The eigenvectors of the metric with the largest eigenvalues contribute most to the
-# distances. The plot shows samples and prototypes along the first two eigenvectors.
+# The rows of ``omega_`` are sorted by their contribution to the distances. The plot
+# shows samples and prototypes in the projection onto the first two rows.
 
-_, axes = np.linalg.eigh(metric)
-plane = axes[:, :-3:-1]
+plane = gmlvq.omega_[:2].T
 figure, axis = plt.subplots(figsize=(6, 4.2), layout="constrained")
 for label, colour in zip(gmlvq.classes_, ["tab:blue", "tab:orange"], strict=True):
     axis.plot(*(X[y == label] @ plane).T, ".", color=colour, ms=4, label=label)
     prototypes = gmlvq.prototypes_[gmlvq.prototype_labels_ == label] @ plane
     axis.plot(*prototypes.T, "*", color=colour, ms=18, mec="black")
-axis.set(xlabel="first eigenvector of the metric", ylabel="second eigenvector")
+axis.set(xlabel="first row of omega_", ylabel="second row of omega_")
 axis.legend(title="stars: prototypes")
-# sphinx_gallery_alt = "Samples and prototypes along two eigenvectors of the metric"
+# sphinx_gallery_alt = "Samples and prototypes in a plane of the learned metric"
 plt.show()

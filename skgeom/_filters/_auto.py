@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from skgeom._filters._basis import (
     discriminant_directions,
@@ -66,7 +66,7 @@ _POWER = 0.75
 
 
 @dataclass(frozen=True)
-class Choice:
+class Regularization:
     """Shrinkage and sigma^2, and the rule that determined them.
 
     ``shrinkage`` is None if it was not selected on held-out samples, and ``selection``
@@ -77,7 +77,7 @@ class Choice:
     """
 
     shrinkage: float | None
-    regularization: float
+    sigma2: float
     rule: str
     selection: Selection | None = None
     intensities: np.ndarray | None = None
@@ -160,8 +160,8 @@ class Fold(NamedTuple):
     training: ClassStatistics
     held_out: np.ndarray
 
-    def shrunk(self, shrinkage):
-        """The statistics with this shrinkage, or without shrinkage for None."""
+    def with_shrinkage(self, shrinkage):
+        """The training statistics, not shrunk for None."""
         if shrinkage is None:
             return self.training
         counts, n_dimensions = self.training.counts, self.held_out.shape[1]
@@ -225,7 +225,7 @@ def folds_of_samples(
     weights_of_folds = np.where(numbers >= 0, weights, 0)
     shares = class_shares(labels, weights_of_folds, power=_POWER)
     within, total = statistics.pooled_covariances()
-    common = _subspace(total, n_components, whiten)
+    common = _basis_of_folds(total, n_components, whiten)
 
     def remaining(rows):
         """Statistics of the samples that are not held out."""
@@ -234,7 +234,7 @@ def folds_of_samples(
             return ClassStatistics.from_data(points[kept], y[kept], estimator)
         X = points[rows]
         X = X.toarray() if issparse(X) else X
-        return training_statistics(statistics, X, y[rows], weights[rows], distinct=True)
+        return training_statistics(statistics, X, y[rows], weights[rows])
 
     def basis_of(training):
         if common.complete:
@@ -284,7 +284,7 @@ def folds_of_summaries(parts, total, n_components, whiten):
             "only. Each class needs samples in at least two folds."
         )
     within, covariance = total.pooled_covariances()
-    basis = _subspace(covariance, n_components, whiten).columns
+    basis = _basis_of_folds(covariance, n_components, whiten).columns
     # The draws do not depend on the order of the folds.
     scale = covariance.trace() or 1.0
     parts = sorted(parts, key=partial(_size_and_variance, total=scale))
@@ -342,7 +342,7 @@ def select(folds, objective_of, shrinkages, sigma2, n_components, constraint):
 
     Returns
     -------
-    Choice
+    Regularization
     """
     candidates = [sigma2]
     if sigma2 == "auto":
@@ -361,7 +361,7 @@ def select(folds, objective_of, shrinkages, sigma2, n_components, constraint):
         n_dimensions = folds.folds[0].held_out.shape[1]
         intensities = class_intensities(shrinkage, folds.counts, n_dimensions)
     current_progress().end_stage()
-    return Choice(
+    return Regularization(
         shrinkage,
         sigma2,
         "held-out log posterior",
@@ -459,7 +459,7 @@ class _Grid:
         The log posteriors are -inf if the class covariances are singular.
         """
         shrinkage, sigma2 = candidate
-        statistics, iterations = fold.shrunk(shrinkage), _NEXT_ITERATIONS
+        statistics, iterations = fold.with_shrinkage(shrinkage), _NEXT_ITERATIONS
         objective = self.objective_of(statistics, sigma2)
         if subsets := objective.growing_subsets(random_state=0):
             objective = objective.subset(subsets[0])
@@ -495,32 +495,32 @@ class _Grid:
         return selection_of(candidates, scores, self.shares, self.groups, index)
 
 
-def warn_if_not_separated(selection):
+def warn_if_not_separated(chosen):
     """Warn if filters do not separate held-out samples, or at the largest sigma^2 only.
 
     The second warning is raised if the largest candidate was selected and the next one
     has no higher mean log posterior than equal probabilities.
     """
-    if selection.held_out is None:
+    if chosen.held_out is None:
         return
-    if np.isneginf(selection.held_out[0]).any():
+    if np.isneginf(chosen.held_out[0]).any():
         warn_user(
             "The class covariances of some training folds are singular for all "
             "candidates of shrinkage and regularization, so the candidates have no "
             "score. The most regularized candidate is used: shrinkage "
-            f"{selection.shrinkage} and regularization {selection.regularization:.3g}. "
+            f"{chosen.shrinkage} and regularization {chosen.sigma2:.3g}. "
             "Increase regularization, or use 'auto'.",
             UserWarning,
         )
         return
     remedy = ", increase n_components, decrease regularization"
-    if not warn_if_at_chance(*selection.held_out, remedy):
-        found = selection.selection
+    if not warn_if_at_chance(*chosen.held_out, remedy):
+        found = chosen.selection
         tried = found.candidates["regularization"]
         values, first = np.unique(tried, return_index=True)
-        if len(values) > 1 and selection.regularization == values[-1]:
+        if len(values) > 1 and chosen.sigma2 == values[-1]:
             # Calibrated log posteriors are at least those of equal probabilities.
-            chance = -np.log(selection.held_out[0].shape[1])
+            chance = -np.log(chosen.held_out[0].shape[1])
             if round(found.scores[first[-2]], 3) <= round(chance, 3):
                 warn_of_end("regularization", values, -1)
 
@@ -546,7 +546,7 @@ def _log_posteriors(statistics, sigma2, filters, fold):
     whitened = np.linalg.solve(factors, offsets.mT)
     joint = -np.square(whitened).sum(axis=1) / 2
     joint -= np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)[:, None]
-    return (joint - logsumexp(joint, axis=0)).T
+    return (joint - np.logaddexp.reduce(joint, axis=0)).T
 
 
 def regularizations(folds, shrinkage):
@@ -557,7 +557,7 @@ def regularizations(folds, shrinkage):
     shrinkage: smaller values would change nothing.
     """
     within = folds.within
-    covariances = [fold.shrunk(shrinkage).covariances for fold in folds.folds]
+    covariances = [fold.with_shrinkage(shrinkage).covariances for fold in folds.folds]
     variances = list(map(np.ravel, map(np.linalg.eigvalsh, covariances)))
     largest = np.linalg.eigvalsh(within)[-1]
     variances = np.concatenate(variances)
@@ -567,8 +567,8 @@ def regularizations(folds, shrinkage):
     return [float(f"{largest / _STEP**k:.8g}") for k in range(n_steps + 1)]
 
 
-def _subspace(total, n_components, whiten):
-    """The basis of the subspace in which filters are optimized."""
+def _basis_of_folds(total, n_components, whiten):
+    """The basis of the subspace in which the filters of folds are optimized."""
     return whitening(total) if whiten else principal_axes(total, n_components)
 
 

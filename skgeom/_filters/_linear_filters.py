@@ -1,4 +1,17 @@
-"""Base class of the estimators of linear filters."""
+"""Base class of the estimators of linear filters, and the steps of a fit.
+
+1. Data: ``_training_data`` validates the samples and computes the class statistics, in
+   the span of the samples if these are few (:class:`TrainingData`).
+2. Selection: ``_select`` determines the shrinkage and sigma^2, with the folds of
+   ``_auto.py`` or in closed form, and shrinks the covariances. The candidates of the
+   shrinkage are ``SHRINKAGES``, and those of sigma^2 are ``regularizations``, both in
+   ``_auto.py``. To search over one more parameter, add an axis to its ``_Grid``.
+3. Objective: ``_distance_objective`` of SQFA and ``_information`` of AMAGauss create an
+   objective of ``skgeom.objectives``.
+4. Filters: ``_problem`` states the problem (``_problem.py``), and ``optimize_filters``
+   solves it (``_optimization.py``), first in a subspace (``_basis.py``).
+5. Results: ``_store`` sets the fitted attributes.
+"""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skgeom._filters._auto import (
     SHRINKAGES,
-    Choice,
+    Regularization,
     SelectionSamples,
     check_regularization,
     folds_of_samples,
@@ -95,12 +108,6 @@ class TrainingData:
     samples: object = None
     origin: np.ndarray | None = None
     for_selection: SelectionSamples | None = None
-
-    def shrunk(self, intensities):
-        """The same data with shrunk covariances; no shrinkage for None."""
-        if intensities is None:
-            return self
-        return replace(self, statistics=self.statistics.shrunk(intensities))
 
     def in_rows(self, filters):
         """Filters of all features in rows, in the precision of the samples."""
@@ -376,26 +383,31 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             estimator=self._class_estimator,
         )
 
-    def _select(self, statistics, folds=None, may_shrink=True):
-        """Select the shrinkage and sigma^2, on held-out samples if there are folds."""
-        sigma2 = self.regularization
+    def _select(self, data, folds=None, may_shrink=True):
+        """Select the shrinkage and sigma^2, on held-out samples if there are folds.
+
+        Returns the :class:`Regularization`, and the data with shrunk covariances.
+        """
+        statistics, sigma2 = data.statistics, self.regularization
         shrinks = may_shrink and self.covariance_estimator == "auto"
         if sigma2 != "auto":
             check_regularization(sigma2, statistics)
         if not shrinks and sigma2 != "auto":
-            selection = Choice(None, float(sigma2), "given")
+            chosen = Regularization(None, float(sigma2), "given")
         elif folds is None:
-            selection = self._closed_form(statistics, shrinks)
+            chosen = self._closed_form(statistics, shrinks)
         else:
             shrinkages = SHRINKAGES if shrinks else (None,)
             of_filters = self._n_filters, self.constraint
             objective_of = self._distance_objective
-            selection = select(folds, objective_of, shrinkages, sigma2, *of_filters)
+            chosen = select(folds, objective_of, shrinkages, sigma2, *of_filters)
         current_progress().print(
-            f"shrinkage {selection.shrinkage} and regularization "
-            f"{selection.regularization:.6g} ({selection.rule})"
+            f"shrinkage {chosen.shrinkage} and regularization "
+            f"{chosen.sigma2:.6g} ({chosen.rule})"
         )
-        return selection
+        if chosen.intensities is not None:
+            statistics = statistics.shrunk(chosen.intensities)
+        return chosen, replace(data, statistics=statistics)
 
     def _closed_form(self, statistics, shrinks):
         """The shrinkage and sigma^2 without held-out samples."""
@@ -408,17 +420,17 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
         if sigma2 == "auto":
             estimated = statistics.shrunk(intensities) if shrinks else statistics
             sigma2 = sampling_noise(*pooled_matrices(estimated), statistics.counts)
-        return Choice(None, float(sigma2), rule, intensities=intensities)
+        return Regularization(None, float(sigma2), rule, intensities=intensities)
 
     # Optimization
 
-    def _problem(self, objective, within, total, selection, statistics, distance=None):
+    def _problem(self, objective, within, total, chosen, statistics, distance=None):
         """The problem of all filters.
 
         ``distance`` is the mean distance of the classes, by default the objective.
         """
         classes = (distance or objective).classes
-        sigma2 = selection.regularization
+        sigma2 = chosen.sigma2
         span_only = objective.affine_invariant and is_negligible(sigma2, within)
         if span_only:
             covariances = classes.on_host().covariances
@@ -431,13 +443,13 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             self.constraint,
             span_only,
             # The scores were computed with these directions in the subspaces.
-            classes=classes if selection.held_out else None,
+            classes=classes if chosen.held_out else None,
             counts=statistics.counts,
         )
 
-    def _warn_of_data(self, data, selection):
+    def _warn_of_data(self, data, chosen):
         """Warn of classes that are not separated, and of features in other units."""
-        warn_if_not_separated(selection)
+        warn_if_not_separated(chosen)
         if self.regularization == "auto":
             total = pooled_matrices(data.statistics)[1]
             warn_if_unscaled_filters(total, data.basis, self)
@@ -472,10 +484,10 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
             random_state=self.random_state,
         )
 
-    def _optimize(self, problem, selection, starts, search):
+    def _optimize(self, problem, chosen, starts, search):
         """The filters, and the results of their groups."""
         sizes = group_sizes(self._n_filters, self.group_size)
-        refits = selection.rule != "given"
+        refits = chosen.rule != "given"
         filters, groups = optimize_filters(problem, sizes, starts, search, refits)
         if isinstance(self.init, str):
             # Sort the filters of a group, whose order would depend on rounding errors.
@@ -486,13 +498,13 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
 
     # Results
 
-    def _store(self, found, data, selection):
+    def _store(self, found, data, chosen):
         """Store the selection, the filters, and the statistics of the features."""
         filters, groups = found
-        self.shrinkage_ = selection.shrinkage
-        self.class_shrinkages_ = selection.intensities
-        self.regularization_ = selection.regularization
-        self.selection_ = selection.selection
+        self.shrinkage_ = chosen.shrinkage
+        self.class_shrinkages_ = chosen.intensities
+        self.regularization_ = chosen.sigma2
+        self.selection_ = chosen.selection
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)

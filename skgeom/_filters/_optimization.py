@@ -139,7 +139,7 @@ def optimize_filters(problem, sizes, starts, search, refit_dependent=False):
                 # without the quotient.
                 group = group.up_to_rotations()
             with one_blas_thread(problem.objective.parallel):
-                coarse = group.restrict(_subspace(group, size, starts.named))
+                coarse = group.restrict(_coarse_basis(group, size, starts.named))
                 points = _points(coarse, size, starts, rng)
                 result, values = maximize(coarse, points, of_group)
             filters = result.point
@@ -166,7 +166,7 @@ def problem_of_more(problem, filters):
     return replace(problem.restrict(orthonormal(complement)), classes=classes)
 
 
-def _subspace(problem, size, allow_coarse):
+def _coarse_basis(problem, size, allow_coarse):
     """The basis of the subspace in which the optimization starts.
 
     Given filters may lie outside of a coarse subspace.
@@ -179,7 +179,10 @@ def _subspace(problem, size, allow_coarse):
         rest = np.linalg.qr(earlier, mode="complete")[0][:, earlier.shape[1] :]
         return Basis(basis.columns @ rest, basis.dual @ rest)
     n_filters = problem.spanned.shape[1] + size
-    basis = principal_axes(problem.total, n_filters, allow_coarse)
+    # An affine-invariant distance weights small variances as much as large variances.
+    noise = problem.sigma2 if problem.objective.affine_invariant else np.inf
+    axes = {"noise": noise, "allow_coarse": allow_coarse}
+    basis = principal_axes(problem.total, n_filters, **axes)
     classes = problem.classes
     structured = isinstance(problem.total, StructuredMatrix)
     if classes is None or basis.complete or structured:
@@ -239,17 +242,16 @@ def maximize(coarse, points, search):
     largest_loss = tol if stages[-1].objective.complete else max(tol, 5 * _STAGE_TOL)
     for smaller, stage in pairwise(stages):
         before, _ = stage(run.point)
-        name = stage.label + "search"
-        run = search.ascend(stage, run.point, name, tolerance(stage, in_basis), run)
+        run = search.ascend(stage, run.point, "search", tolerance(stage, in_basis), run)
         gain, growth = -run.cost - before, len(stage.terms) / len(smaller.terms)
         if gain / abs(run.cost) <= largest_loss * (growth - 1):
             break
     run = replace(run, point=coarse.basis.lift(run.point))
     if not in_basis:
         stage = problem.subset(stage.terms)
-        name = stage.label + "all features"
+        tol = tolerance(stage, True)
         try:
-            run = search.ascend(stage, run.point, name, tolerance(stage, True), run)
+            run = search.ascend(stage, run.point, "all features", tol, run)
         except StartError:
             raise ValueError(
                 "The objective is finite for filters in the subspace of the leading "
@@ -279,7 +281,7 @@ def _best_start(stage, points, search, tol):
     loose = max(tol, _SCREENING_TOL) if several else tol
     runs = []
     for number, point in enumerate(points, 1):
-        name = stage.label + (f"start {number}" if several else "search")
+        name = f"start {number}" if several else "search"
         with suppress(StartError):
             runs.append(search.ascend(stage, point, name, loose))
     if not runs:
@@ -290,9 +292,8 @@ def _best_start(stage, points, search, tol):
     best = min(runs, key=attrgetter("cost"))
     values = [-run.cost for run in runs]
     if tol < loose:
-        name = stage.label + "best start"
         with suppress(StartError):  # raised if rounding makes the objective infinite
-            best = search.ascend(stage, best.point, name, tol, best)
+            best = search.ascend(stage, best.point, "best start", tol, best)
     return best, values
 
 

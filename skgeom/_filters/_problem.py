@@ -190,7 +190,7 @@ class Search:
         Called as ``callback(stage, filters, value)`` after each iteration, with the
         name of the stage and all filters so far; the stage ends if it returns True.
     label : str
-        Precedes the names of stages.
+        Precedes the names of stages, and the label of the problem.
     random_state : int, RandomState instance or None
         Seed of random initializations and random subsets of the terms.
     subsets : list or None
@@ -219,7 +219,8 @@ class Search:
         The numbers of iterations and evaluations include those of the earlier result
         ``before``.
         """
-        manifold, stage = problem.manifold(start.shape[1]), self.label + stage
+        manifold = problem.manifold(start.shape[1])
+        stage = self.label + problem.label + stage
 
         def cost(point, term=None):
             filters = manifold.filters_of(point)

@@ -253,34 +253,33 @@ class AMAGauss(BaseFilters):
             "auto".
         """
         data = self._training_data(X, y, sample_weight, groups)
-        selection = self._select(data.statistics, self._folds(data))
-        data = data.shrunk(selection.intensities)
-        objective = self._information(data, selection, X, y, sample_weight)
-        learned = self._learn(objective, data, selection)
-        self._store(learned, data, selection)
+        chosen, data = self._select(data, self._folds(data))
+        objective = self._information(data, chosen, X, y, sample_weight)
+        learned = self._learn(objective, data, chosen)
+        self._store(learned, data, chosen)
         # Convert the information to the mean log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         return self
 
-    def _information(self, data, selection, X, y, sample_weight):
+    def _information(self, data, chosen, X, y, sample_weight):
         """The objective; X is a Dask array, unless the data are in memory."""
         statistics, counts = data.statistics, data.statistics.counts
         self.priors_ = priors = check_priors(self.priors, counts)
         factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
-        model = statistics, selection.regularization, np.log(priors), factors
+        model = statistics, chosen.sigma2, np.log(priors), factors
         if data.X is None:
             return BlockInformation(row_blocks(X, y, sample_weight), *model)
         labels = np.searchsorted(statistics.classes, data.y)
         return _information(data.samples, labels, data.weights, *model)
 
-    def _learn(self, objective, data, selection):
+    def _learn(self, objective, data, chosen):
         """The filters, from those of SQFA with the Hellinger distance by default."""
         statistics, starts = data.statistics, self._starts(data)
-        distance = self._distance_objective(statistics, selection.regularization)
+        distance = self._distance_objective(statistics, chosen.sigma2)
         within, total = pooled_matrices(statistics)
-        moments = within, total, selection, statistics
+        moments = within, total, chosen, statistics
         problem = self._problem(objective, *moments, distance)
-        self._warn_of_data(data, selection)
+        self._warn_of_data(data, chosen)
         if isinstance(self.init, str) and self.init == "auto":
             # Equal filters have equal gradients and would remain equal.
             search = self._search(data, "distance").labelled("SQFA")
@@ -303,8 +302,8 @@ class AMAGauss(BaseFilters):
             n_entries = self._n_filters * objective.n_features
             rows = growing_rows(objective.n_samples, n_entries)
             search = replace(search, subsets=rows)
-        found = self._optimize(problem, selection, starts, search)
-        self._warn_of_filters(*found, selection.regularization)
+        found = self._optimize(problem, chosen, starts, search)
+        self._warn_of_filters(*found, chosen.sigma2)
         return found
 
     @staticmethod

@@ -32,7 +32,7 @@ from skgeom.utils.docs import (
     documented_parameters,
     substitute_docs,
 )
-from skgeom.utils.methods import fit_method, statistics_method, update_method
+from skgeom.utils.methods import fit_method, statistics_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_array,
@@ -335,13 +335,10 @@ class SQFA(BaseFilters):
             more than 99 % of the variance and ``regularization`` is "auto".
         """
         data = self._training_data(X, y, sample_weight, groups)
-        selection = self._select(data.statistics, self._folds(data))
-        data = data.shrunk(selection.intensities)
-        objective = self._distance_objective(data.statistics, selection.regularization)
-        learned = self._learn(objective, data, selection)
-        return self._store(learned, data, selection)
+        chosen, data = self._select(data, self._folds(data))
+        return self._learn(data, chosen)
 
-    @update_method
+    @fit_method(updates=True)
     @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from these samples and the samples of earlier calls.
@@ -399,12 +396,8 @@ class SQFA(BaseFilters):
         self._set_sizes(streamed.classes)
         last = self._filters().T if has_filters else None
         current_progress().start()
-        data = TrainingData(streamed)
-        selection = self._select(streamed)
-        data = data.shrunk(selection.intensities)
-        objective = self._distance_objective(data.statistics, selection.regularization)
-        learned = self._learn(objective, data, selection, last)
-        self._store(learned, data, selection)
+        chosen, data = self._select(TrainingData(streamed))
+        self._learn(data, chosen, last)
         self._stream = stream
         return self
 
@@ -473,20 +466,18 @@ class SQFA(BaseFilters):
             parts = list(map(in_host_memory, parts))
             whole = in_host_memory(data.statistics)
             folds = folds_of_summaries(parts, whole, self._n_filters, whiten)
-        selection = self._select(data.statistics, folds, may_shrink=is_list)
-        data = data.shrunk(selection.intensities)
-        objective = self._distance_objective(data.statistics, selection.regularization)
-        learned = self._learn(objective, data, selection)
-        return self._store(learned, data, selection)
+        chosen, data = self._select(data, folds, may_shrink=is_list)
+        return self._learn(data, chosen)
 
-    def _learn(self, objective, data, selection, last=None):
-        """The filters and their groups, as ``optimize_filters`` returns them.
+    def _learn(self, data, chosen, last=None):
+        """Optimize and store the filters.
 
         The ``last`` filters are an additional initialization.
         """
         vars(self).pop("_stream", None)
+        objective = self._distance_objective(data.statistics, chosen.sigma2)
         within, total = _pooled(data.statistics, self._second_moments)
-        problem = self._problem(objective, within, total, selection, data.statistics)
+        problem = self._problem(objective, within, total, chosen, data.statistics)
         coincide = _coincide(objective.classes, total)
         if coincide:
             warn_user(
@@ -497,18 +488,18 @@ class SQFA(BaseFilters):
         else:
             covariances = objective.classes.covariances
             structured = isinstance(covariances, StructuredCovariances)
-            if selection.shrinkage is None and not structured:
+            if chosen.shrinkage is None and not structured:
                 covariances = objective.classes.on_host().covariances
                 _warn_of_few_samples(data.statistics, covariances)
-            self._warn_of_data(data, selection)
+            self._warn_of_data(data, chosen)
         starts = self._starts(data)
         if last is not None and self._continues_from(last):
             n_init = min(starts.n_init, len(INITIALIZATIONS["auto"]))
             starts = replace(starts, extra=last, n_init=n_init)
-        found = self._optimize(problem, selection, starts, self._search(data))
+        found = self._optimize(problem, chosen, starts, self._search(data))
         if not coincide:
-            self._warn_of_filters(*found, selection.regularization)
-        return found
+            self._warn_of_filters(*found, chosen.sigma2)
+        return self._store(found, data, chosen)
 
     def _continues_from(self, filters):
         """Whether the optimization can start from these filters.

@@ -1,13 +1,16 @@
 """Class probabilities from the components, calibrated on held-out samples."""
 
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 from scipy.special import log_softmax
 
 from skgeom._kernel._held_out_errors import held_out_components, remaining_shares
 from skgeom._selection import calibrated_temperature, choose, label_noise
+from skgeom.utils._sklearn import Interval, positive
 from skgeom.utils.array_api import astype, like, namespace
+from skgeom.utils.errors import naming
 
 # Candidates of the weight of the priors, relative to the variance within the classes.
 _PRIOR_FACTORS = 2.0 ** np.arange(8)
@@ -68,21 +71,24 @@ class Calibration:
         return factors, self.prior_weight, self.temperature, self.label_noise
 
     def __post_init__(self):
-        factors = np.asarray(self.mean_factors, dtype=float)
+        with naming("mean_factors"):
+            factors = np.asarray(self.mean_factors, dtype=float)
         if factors.ndim > 1 or not (np.isfinite(factors) & (factors >= 0)).all():
             raise ValueError(
                 "mean_factors must be a number or a vector of numbers, finite and not "
                 f"negative, got {self.mean_factors}."
             )
-        ranges = (
-            ("prior_weight", 0 <= self.prior_weight < np.inf, "finite and at least 0"),
-            ("temperature", 0 < self.temperature < np.inf, "finite and positive"),
-            ("label_noise", 0 <= self.label_noise < 1, "at least 0 and below 1"),
-        )
-        for name, is_valid, expected in ranges:
-            if not is_valid:
+        nonnegative = Interval(Real, 0, None, closed="left")
+        fraction = Interval(Real, 0, 1, closed="left")
+        for name, interval, expected in (
+            ("prior_weight", nonnegative, "finite and at least 0"),
+            ("temperature", positive, "finite and positive"),
+            ("label_noise", fraction, "at least 0 and below 1"),
+        ):
+            value = getattr(self, name)
+            if not interval.is_satisfied_by(value):
                 raise ValueError(
-                    f"{name} must be {expected}, got {getattr(self, name)}."
+                    f"{name} must be a number, {expected}, but is {value!r}."
                 )
 
 

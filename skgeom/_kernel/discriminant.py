@@ -45,13 +45,13 @@ from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
+    check_sample_weight,
     check_two_classes,
     checked_groups,
     checked_labels,
     scaled_weights,
     validate_data,
     weighted_classes,
-    weights_of_fit,
 )
 from skgeom.utils.warn import warn_if_outlier, warn_if_unscaled
 
@@ -504,7 +504,7 @@ class KernelDiscriminantAnalysis(
             return X, X.y, scaled_weights(X.sample_weight), X.summary
         X = validate_data(self, X, accept_sparse=self._accepts_sparse)
         y = checked_labels(y, X)
-        weights = weights_of_fit(sample_weight, y)
+        weights = scaled_weights(check_sample_weight(sample_weight, y))
         if isinstance(self.gamma, str) and self.kernel not in ("cosine", "precomputed"):
             warn_if_outlier(X, weights)
         return X, y, weights, RowSummary.of(X, weights / weights.max())

@@ -80,7 +80,7 @@ class Model:
     ----------
     metric : Metric
         The fitted metric, which encodes samples and prototypes.
-    components : ndarray of shape (n_components, n) or None
+    filters : ndarray of shape (n_components, n) or None
         The matrix F' of the reduction F' X F.
     counts : tuple of int
         The number of prototypes of each class; in ``partial_fit``, 0 before the first
@@ -105,7 +105,7 @@ class Model:
     """
 
     metric: Metric
-    components: np.ndarray | None
+    filters: np.ndarray | None
     counts: tuple
     labels: np.ndarray
     class_sums: np.ndarray
@@ -149,7 +149,7 @@ class Model:
 
     def encode(self, X):
         """The samples X, reduced and encoded."""
-        return encoded(self.metric, reduced(X, self.components))
+        return encoded(self.metric, reduced(X, self.filters))
 
     def squared_distances(self, Z):
         """Squared distances (n, M) of encoded samples from the prototypes."""
@@ -165,7 +165,7 @@ class Model:
 
     def __sklearn_array_api_convert__(self, converter):
         """A copy whose arrays are moved, for scikit-learn's ``move_estimator_to``."""
-        names = "components", "labels", "prototypes", "matrix"
+        names = "filters", "labels", "prototypes", "matrix"
         arrays = {name: getattr(self, name) for name in names}
         moved = {k: converter(v) for k, v in arrays.items() if v is not None}
         metric = self.metric.__sklearn_array_api_convert__(converter)
@@ -237,16 +237,16 @@ def explain_singular():
         ) from None
 
 
-def reduced(X, components):
-    """The reduction F' X F of matrices X; X itself if ``components`` is None.
+def reduced(X, filters):
+    """The reduction F' X F of matrices X; X itself if ``filters`` is None.
 
     Complex matrices X, but not F, are in their real embeddings.
     """
-    if components is None:
+    if filters is None:
         return X
-    if components.shape[1] != X.shape[-1]:
-        components = embedded(components)
-    return components @ X @ components.T
+    if filters.shape[1] != X.shape[-1]:
+        filters = embedded(filters)
+    return filters @ X @ filters.T
 
 
 def encoded(metric, X):

@@ -58,7 +58,7 @@ from skgeom.utils.docs import (
 from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import embedded, from_embedded
-from skgeom.utils.methods import fit_method, predict_method, update_method
+from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
@@ -305,10 +305,10 @@ class PrototypeClassifier(
 
     def _fold_encoder(self, model):
         """Encodes the samples of a fold, see :class:`Folds`."""
-        if model.components is None and not model.metric.uses_labels:
+        if model.filters is None and not model.metric.uses_labels:
             return None
         # The mean of a metric depends on the subspace of the fold.
-        metric = model.metric if model.components is None else None
+        metric = model.metric if model.filters is None else None
 
         def encode(rest, held_out):
             parts, rng = (rest.X, rest.y, rest.weights), np.random.RandomState(0)
@@ -435,9 +435,9 @@ class PrototypeClassifier(
         ``metric`` is a metric whose parts that depend on labels are fitted again, or
         None to fit a new metric.
         """
-        components = self._find_components(X, y, weights)
+        filters = self._find_filters(X, y, weights)
         labels = like(np.repeat(np.arange(len(counts)), counts), X)
-        matrices, given = reduced(X, components), None
+        matrices, given = reduced(X, filters), None
         if not isinstance(init, str):
             check_order_of_features(init, "init", self)
             rows = self.prototype_labels_
@@ -464,7 +464,7 @@ class PrototypeClassifier(
                 start = metric.encode(given)
             squared = compare(metric.squared_distances, Z, start)
         variance = find_variance(squared, y, labels, weights)
-        state = metric, components, counts, labels, class_sums, start, variance
+        state = metric, filters, counts, labels, class_sums, start, variance
         return EncodedSamples(X, Z, y, weights), Model(*state)
 
     def _check_X(self, X, reset):
@@ -516,7 +516,7 @@ class PrototypeClassifier(
         weights = weights * class_factors(self.class_weight, self.classes_, sums)[y]
         return X, like(y, X), like(weights, X), sums
 
-    def _find_components(self, X, y, weights):
+    def _find_filters(self, X, y, weights):
         """The matrix F' of the reduction F' X F with ``n_components``, or None."""
 
     def _check_same(self, model, classes, counts):
@@ -569,8 +569,8 @@ class PrototypeClassifier(
 
     def _size(self, model):
         """Number of rows of the (reduced) matrices, or number of features."""
-        components = model.components
-        return self.n_features_in_ if components is None else components.shape[0]
+        filters = model.filters
+        return self.n_features_in_ if filters is None else filters.shape[0]
 
     @property
     def _n_features_out(self):
@@ -623,7 +623,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
     _parameter_constraints = streaming_constraints
 
-    @update_method
+    @fit_method(updates=True)
     @substitute_docs(classes=CLASSES, sample_weight=BATCH_WEIGHT)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Update the prototypes by stochastic steps, in one pass over new samples.

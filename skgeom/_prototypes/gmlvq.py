@@ -90,18 +90,16 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     temperature_ : float
         The temperature T: ``temperature``, or the selected value.
     omega_ : ndarray of shape (n_components, n_features)
-        The matrix :math:`\Omega`. For SPD matrices of size n, the features are the
-        n (n + 1) / 2 entries of the upper triangle, row by row, with off-diagonal
-        entries multiplied by the square root of 2.
+        The matrix :math:`\Omega`. Distances determine it up to a rotation; the rows are
+        the eigenvectors of :math:`\Omega^\top \Omega`, multiplied by the square roots
+        of the eigenvalues, in descending order of the eigenvalues. For vectors,
+        ``X @ omega_[:2].T`` is a 2-D projection whose squared distances are at most d,
+        and approximate d if the remaining eigenvalues are small. For SPD matrices of
+        size n, the features are the n (n + 1) / 2 entries of the upper triangle, row by
+        row, with off-diagonal entries multiplied by the square root of 2.
     relevances_ : ndarray of shape (n_features,)
         The relevance of each feature, a diagonal entry of :math:`\Omega^\top \Omega`.
         The relevances sum to one.
-    components_ : ndarray of shape (n_components, n_features)
-        :math:`\Omega` up to a rotation, which does not change distances. The rows are
-        the eigenvectors of :math:`\Omega^\top \Omega`, multiplied by the square roots
-        of the eigenvalues, in descending order of the eigenvalues. For vectors,
-        ``X @ components_[:2].T`` is a 2-D projection whose squared distances are at
-        most d, and approximate d if the remaining eigenvalues are small.
     {classes_}
     loss_curve_ : ndarray
         The initial cost and the cost after each iteration.
@@ -218,13 +216,12 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         return restored(found)
 
     def _attributes(self, found, progress):
-        omega = found.model.matrix
-        _, sizes, axes = np.linalg.svd(to_numpy(omega), full_matrices=False)
-        return {
-            **super()._attributes(found, progress),
-            "omega_": omega,
-            "components_": like(fix_signs(sizes[:, None] * axes), omega),
-        }
+        # Of all matrices with the same distances, the one with orthogonal rows.
+        matrix = found.model.matrix
+        _, sizes, axes = np.linalg.svd(to_numpy(matrix), full_matrices=False)
+        omega = like(fix_signs(sizes[:, None] * axes), matrix)
+        found = replace(found, model=replace(found.model, matrix=omega))
+        return {**super()._attributes(found, progress), "omega_": omega}
 
     @property
     def relevances_(self):

@@ -334,7 +334,7 @@ class PLRSQ(LikelihoodClassifier):
     metric_shrinkage_ : float
         With ``metric="mahalanobis"``, the shrinkage intensity of the within-class
         covariance, from 0 to 1.
-    components_ : ndarray of shape (n_components, n)
+    filters_ : ndarray of shape (n_components, n)
         The matrix :math:`F^\top`, if ``n_components`` is given.
     {representability_}
     {temperature_}
@@ -424,13 +424,13 @@ class PLRSQ(LikelihoodClassifier):
         return self._model.metric.shrinkage
 
     @property
-    def components_(self):
+    def filters_(self):
         """The matrix F' of the reduction F' X F."""
-        if self._model.components is None:
-            raise AttributeError("components_ requires n_components.")
-        return self._model.components
+        if self._model.filters is None:
+            raise AttributeError("filters_ requires n_components.")
+        return self._model.filters
 
-    def _find_components(self, X, y, weights):
+    def _find_filters(self, X, y, weights):
         if self.n_components is None:
             return None
         if self.n_components > self.n_features_in_:
@@ -451,8 +451,7 @@ class PLRSQ(LikelihoodClassifier):
 
     def _check_same(self, model, classes, counts):
         super()._check_same(model, classes, counts)
-        components = model.components
-        before = None if components is None else components.shape[0]
+        before = None if model.filters is None else model.filters.shape[0]
         check_unchanged("n_components", before, self.n_components)
 
 

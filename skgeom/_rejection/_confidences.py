@@ -34,13 +34,3 @@ def confidences_of(confidence, classifier, X, probabilities):
             f"{n_samples} samples. It must return one number for each sample."
         )
     return values
-
-
-def lowest_confidences(confidence, n_classes):
-    """A threshold that accepts all samples, and the confidence of a random guess.
-
-    Without a known confidence of guesses, the second number is infinite.
-    """
-    if confidence == "probability":
-        return 0.0, 1 / n_classes
-    return -np.inf, np.inf

@@ -5,7 +5,7 @@ import numpy as np
 from skgeom.utils.validation import check_array, check_labels, labels_of
 
 
-def checked_costs(cost_matrix, labels):
+def checked_costs(cost_matrix, classes):
     """The parameter ``cost_matrix`` as an array of shape (n_classes, n_classes + 1).
 
     Parameters
@@ -13,10 +13,9 @@ def checked_costs(cost_matrix, labels):
     cost_matrix : array-like
         Costs, with one row for each class, one column for each class, and a last column
         for rejections.
-    labels : ndarray of shape (n_classes + 1,)
-        The classes, and the reject label.
+    classes : list of length n_classes
+        The labels of the classes.
     """
-    *classes, _ = labels.tolist()
     n_classes = len(classes)
     check_labels(cost_matrix, 0, classes, "cost_matrix", "classes_")
     # The label of the last column may be any name that is no class.
@@ -24,7 +23,8 @@ def checked_costs(cost_matrix, labels):
     if len(names) == n_classes + 1 and {*classes} < {*names}:
         (last,) = {*names} - {*classes}
         check_labels(cost_matrix, -1, [*classes, last], "cost_matrix", "classes_")
-    costs = check_array(cost_matrix, dtype=np.float64, input_name="cost_matrix")
+    options = {"dtype": np.float64, "ensure_2d": False, "allow_nd": True}
+    costs = check_array(cost_matrix, input_name="cost_matrix", **options)
     if costs.shape != (n_classes, n_classes + 1):
         raise ValueError(
             f"cost_matrix must have the shape {(n_classes, n_classes + 1)}, got "

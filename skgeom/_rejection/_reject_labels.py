@@ -1,29 +1,8 @@
-"""Reject labels, and comparison of labels of different types."""
+"""Reject labels."""
 
 from numbers import Integral, Real
 
 import numpy as np
-
-
-def check_kind(y, known):
-    """Raise ValueError if the known labels are numbers and y has text, or vice versa.
-
-    NumPy would compare such labels as different. The first known label is a class.
-    """
-    known = known.tolist()
-    kind = _kind_of(known[0])
-    for label in dict.fromkeys(y.tolist()):
-        if label not in known and _kind_of(label) != kind:
-            raise ValueError(
-                f"y contains {label!r}, which is {_kind_of(label)}, but the class "
-                f"{known[0]!r} is {kind}. Use labels of the type of classes_."
-            )
-
-
-def _kind_of(label):
-    if isinstance(label, bytes):
-        return "bytes"
-    return "text" if isinstance(label, str) else "a number"
 
 
 def with_reject_label(classes, label):

@@ -17,10 +17,10 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom._rejection._confidences import confidences_of, lowest_confidences
+from skgeom._rejection._confidences import confidences_of
 from skgeom._rejection._costs import checked_costs
 from skgeom._rejection._fit_routing import route, weights_in
-from skgeom._rejection._reject_labels import check_kind, with_reject_label
+from skgeom._rejection._reject_labels import with_reject_label
 from skgeom._rejection._rejection_thresholds import (
     threshold_of_error,
     threshold_of_rate,
@@ -50,12 +50,14 @@ from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
+    check_kind,
     check_sample_weight,
     check_two_classes,
     checked_groups,
     checked_labels,
     checked_targets,
     known_labels,
+    weighted_classes,
 )
 
 
@@ -327,6 +329,8 @@ class RejectionClassifier(
         if not isinstance(self.estimator, FrozenEstimator):
             check_two_classes(np.unique(checked), type(self).__name__)
         weights = check_sample_weight(weights, checked)
+        if self.cost_matrix is not None:
+            self._check_costs(checked, weights)
         y = y if is_dask(X) else checked
         progress = current_progress()
         progress.start(*((None, None) if is_dask(X) else (X, y)))
@@ -343,7 +347,8 @@ class RejectionClassifier(
         if self.cost_matrix is None:
             self.threshold_ = self._find_threshold(X, checked, weights, routed)
         else:
-            self._costs = checked_costs(self.cost_matrix, self._labels)
+            classes = self._labels.tolist()[:-1]
+            self._costs = checked_costs(self.cost_matrix, classes)
         # A classifier with array API support returns arrays of the library of X. Arrays
         # of strings remain NumPy arrays.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
@@ -369,8 +374,10 @@ class RejectionClassifier(
             return 0.5 if self.threshold is None else float(self.threshold)
         current_progress().stage("threshold")
         confidences, correct, tested = self._validated(X, y, routed)
-        n_classes = len(self.classes_)
-        lowest, guess = lowest_confidences(self.confidence, n_classes)
+        # The threshold that accepts all samples, and the confidence of a random guess.
+        lowest, guess = -np.inf, np.inf
+        if self.confidence == "probability":
+            lowest, guess = 0.0, 1 / len(self.classes_)
         if self.target_error is not None:
             if len(np.unique(tested)) < len(tested):
                 raise ValueError(
@@ -415,6 +422,14 @@ class RejectionClassifier(
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
             check_not_dask(self, X, "Set threshold, or freeze a fitted classifier")
+
+    def _check_costs(self, y, weights):
+        """Raise ValueError for wrong costs before the fit, if the classes are known."""
+        classes, seen = np.unique(y), weighted_classes(y, weights)
+        if isinstance(self.estimator, FrozenEstimator):
+            checked_costs(self.cost_matrix, to_numpy(self.estimator.classes_).tolist())
+        elif len(seen) == len(classes):  # not all classifiers ignore other classes
+            checked_costs(self.cost_matrix, classes.tolist())
 
     def _check_confidence(self, rules):
         """Raise ValueError if the confidence contradicts the classifier or the rule."""

@@ -12,11 +12,12 @@ from skgeom.utils.array_api import in_double, on_cpu
 from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.errors import naming
 from skgeom.utils.estimator import BaseEstimator
-from skgeom.utils.methods import fit_method, update_method
+from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import (
+    check_sample_weight,
     check_spd_samples,
     sample_labels,
-    weights_of_fit,
+    scaled_weights,
 )
 from skgeom.utils.warn import warn_user
 
@@ -151,7 +152,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         domains, classes = domains_of(domain, len(X)), np.asarray(on_cpu(y))
         weights = None
         if sample_weight is not None:
-            weights = weights_of_fit(sample_weight, X)
+            weights = scaled_weights(check_sample_weight(sample_weight, X))
             used = ((label, rows[weights[rows] > 0]) for label, rows in domains)
             domains = [(label, rows) for label, rows in used if len(rows)]
         if classes.shape == (len(X),):
@@ -163,7 +164,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.reference_ = _mean(np.stack(list(means.values())), self.metric)
         return self._store(means, counts)
 
-    @update_method
+    @fit_method(updates=True)
     def partial_fit(self, X, y=None, domain=None):
         """Update the mean of each domain with new matrices, one after another.
 

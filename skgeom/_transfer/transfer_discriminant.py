@@ -32,7 +32,7 @@ from skgeom.utils._mixins import log_odds
 from skgeom.utils._sklearn import Interval, StrOptions, num_samples, positive
 from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
-from skgeom.utils.methods import fit_method, predict_method, update_method
+from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
     check_priors,
@@ -312,7 +312,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.adaptation_, self.adaptation_evidence_ = "none", {}
         return self
 
-    @update_method
+    @fit_method(updates=True)
     def adapt(self, X, domain=None):
         """Adapt the class means to a new subject, without class labels.
 
@@ -347,7 +347,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self._adaptation_vectors = self._whitened_vectors(X, domain)
         return self._adapt_means()
 
-    @update_method
+    @fit_method(updates=True)
     def partial_adapt(self, X, domain=None):
         """Adapt the class means to further matrices of the same subject.
 

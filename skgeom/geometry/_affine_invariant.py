@@ -93,7 +93,7 @@ def from_spectrum(vectors, diagonals):
 
 
 @float64_arrays("matrices", definite=("matrices",), complex_allowed=True)
-def mean_affine_invariant(matrices, weights=None):
+def mean_affine_invariant(matrices, sample_weight=None):
     r"""Compute the mean of SPD matrices for the affine-invariant metric.
 
     The mean is the matrix M that minimizes :math:`\sum_i w_i \, d_{AI}^2(X_i, M)`,
@@ -105,7 +105,7 @@ def mean_affine_invariant(matrices, weights=None):
     ----------
     matrices : array-like of shape (n_matrices, n, n)
         Symmetric, or complex Hermitian, positive definite matrices.
-    weights : array-like of shape (n_matrices,), default=None
+    sample_weight : array-like of shape (n_matrices,), default=None
         Nonnegative weights :math:`w_i`. A common factor has no effect. None weights all
         matrices equally.
 
@@ -151,22 +151,22 @@ def mean_affine_invariant(matrices, weights=None):
         )
     check_symmetric(matrices, "matrices")
     cholesky(matrices, "matrices")
-    if weights is not None:
-        weights = real_array(weights, "weights", real_part(matrices))
-        weights = astype(weights, real_part(matrices).dtype)
-        if weights.shape != (matrices.shape[0],):
+    if sample_weight is not None:
+        sample_weight = real_array(sample_weight, "sample_weight", real_part(matrices))
+        sample_weight = astype(sample_weight, real_part(matrices).dtype)
+        if sample_weight.shape != (matrices.shape[0],):
             raise ValueError(
-                f"weights must contain one number for each of the {matrices.shape[0]} "
-                f"matrices, got shape {tuple(weights.shape)}."
+                "sample_weight must contain one number for each of the "
+                f"{matrices.shape[0]} matrices, got shape {tuple(sample_weight.shape)}."
             )
-        values = to_numpy(weights)
+        values = to_numpy(sample_weight)
         if not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
             raise ValueError(
-                "weights must be finite and nonnegative, and at least one weight must "
-                f"be positive, got {values}."
+                "sample_weight must be finite and nonnegative, and at least one weight "
+                f"must be positive, got {values}."
             )
-        weights = weights / float(values.max())  # sums may overflow
-    return affine_invariant_mean(matrices, weights)
+        sample_weight = sample_weight / float(values.max())  # sums may overflow
+    return affine_invariant_mean(matrices, sample_weight)
 
 
 def affine_invariant_mean(matrices, weights):

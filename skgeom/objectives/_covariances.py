@@ -172,8 +172,10 @@ class SampleCovariances:
         return replace(self, rows=self.rows @ basis)
 
     def take(self, classes):
-        """The covariances of some classes, in an array."""
-        return ArrayCovariances(self.values[classes])
+        """The covariances of some classes, in the same form."""
+        rows = np.split(self.rows, np.cumsum(self.sizes)[:-1])
+        rows = np.concatenate([rows[k] for k in classes])
+        return SampleCovariances(rows, self.sizes[classes], self.scales[classes])
 
     def to(self, convert):
         """The covariances in an array that a function converts."""

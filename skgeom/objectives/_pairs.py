@@ -6,6 +6,7 @@ is specific to the pair contributes to the sampling error.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -17,6 +18,13 @@ FEW_PAIRS = 5000
 # _FIRST c) to _LAST c pairs, or all pairs if these are fewer
 # (benchmarks/bench_many_classes.py).
 _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
+
+# Pairs are evaluated in blocks, each by one thread: with many classes, factorizations
+# of small matrices, which use one core, take most of the time. The blocks, and
+# therefore the result, do not depend on the number of threads. Each block stores
+# gradients of all classes, so the number of blocks is limited
+# (benchmarks/bench_many_classes.py).
+PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,13 @@ class Pairs:
 
     def __len__(self):
         return len(self.i)
+
+    @cached_property
+    def blocks(self):
+        """Indices i and j and weights, in blocks of about equal size."""
+        n_blocks = min(-(-len(self) // PAIRS_PER_BLOCK), _MOST_BLOCKS)
+        arrays = self.i, self.j, self.weights
+        return list(zip(*(np.array_split(a, n_blocks) for a in arrays), strict=True))
 
 
 def n_weighted_pairs(weights, pair_weights=None):

@@ -8,19 +8,13 @@ import numpy as np
 from skgeom.objectives._class_moments import ClassMoments
 from skgeom.objectives._objective import Objective
 from skgeom.objectives._pairs import (
+    PAIRS_PER_BLOCK,
     CyclicPairs,
     all_pairs,
     growing_subsets,
     n_weighted_pairs,
 )
 from skgeom.utils.threads import map_threads
-
-# Pairs are evaluated in blocks, each by one thread: with many classes, factorizations
-# of small matrices, which use one core, take most of the time. The blocks, and
-# therefore the result, do not depend on the number of threads. Each block stores
-# gradients of all classes, so the number of blocks is limited
-# (benchmarks/bench_many_classes.py).
-_PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 
 # Largest number of pairs whose mean is computed exactly; 1,024 classes have about as
 # many. For more pairs, a sample of about this size estimates the mean
@@ -95,7 +89,7 @@ class MeanPairwiseDistance(Objective):
     @property
     def parallel(self):
         """Whether several threads evaluate the pairs; one thread if pairs are few."""
-        return self.distance.parallel and self.n_pairs > _PAIRS_PER_BLOCK
+        return self.distance.parallel and self.n_pairs > PAIRS_PER_BLOCK
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
@@ -134,7 +128,7 @@ class MeanPairwiseDistance(Objective):
             values, slopes = self._values_to_average(values)
             return values @ weights, gradient(slopes * weights)
 
-        sums = map_threads(evaluate, _blocks(self._pairs), self.distance.parallel)
+        sums = map_threads(evaluate, self._pairs.blocks, self.distance.parallel)
         values, gradients = zip(*sums, strict=True)
         return sum(values), pull_back(*distances.pull_back(sum(gradients)))
 
@@ -160,7 +154,7 @@ class MeanPairwiseDistance(Objective):
             values, _ = distances.pairs(i, j)
             return values
 
-        parts = map_threads(evaluate, _blocks(pairs), self.distance.parallel)
+        parts = map_threads(evaluate, pairs.blocks, self.distance.parallel)
         values = np.concatenate(parts)
         matrix = np.zeros((len(self.weights), len(self.weights)))
         roots = np.sqrt(values) if self.distance.returns_square else values
@@ -180,10 +174,3 @@ class MeanPairwiseDistance(Objective):
         slopes = np.zeros_like(roots)
         np.divide(0.5, roots, out=slopes, where=roots > 0)
         return roots, slopes
-
-
-def _blocks(pairs):
-    """Indices i and j and weights of the pairs, in blocks of about equal size."""
-    arrays = (pairs.i, pairs.j, pairs.weights)
-    n_blocks = min(-(-len(pairs.i) // _PAIRS_PER_BLOCK), _MOST_BLOCKS)
-    return list(zip(*(np.array_split(a, n_blocks) for a in arrays), strict=True))

@@ -206,16 +206,15 @@ class RiemannianLBFGS:
 
     def _reached_limit(self, seconds, iteration, gradient_norm, step_size, evaluations):
         """The message of pymanopt for the first limit that is reached, or None."""
-        reached = {
-            "max time": seconds >= self.max_time,
-            "max iterations": iteration >= self.max_iterations,
-            "min grad norm": gradient_norm < self.min_gradient_norm,
-            "min step_size": step_size < self.min_step_size,
-            "max cost evals": evaluations >= self.max_cost_evaluations,
-        }
-        after = f"after {iteration} iterations, {seconds:.2f} seconds."
-        for name, is_reached in reached.items():
+        for name, is_reached in (
+            ("max time", seconds >= self.max_time),
+            ("max iterations", iteration >= self.max_iterations),
+            ("min grad norm", gradient_norm < self.min_gradient_norm),
+            ("min step_size", step_size < self.min_step_size),
+            ("max cost evals", evaluations >= self.max_cost_evaluations),
+        ):
             if is_reached:
+                after = f"after {iteration} iterations, {seconds:.2f} seconds."
                 return f"Terminated - {name} reached {after}"
         return None
 
@@ -265,7 +264,7 @@ class RiemannianLBFGS:
             # The minimum of the parabola through the known values, within bounds. If
             # the cost is infinite or NaN, the step is shortened to a tenth.
             parabola = -slope * length**2 / (2 * excess) if excess > 0 else 0.0
-            length = float(np.clip(parabola, 0.1 * length, 0.5 * length))
+            length = min(max(parabola, 0.1 * length), 0.5 * length)
             if -length * slope <= slack:
                 break  # a shorter step would decrease the cost by less than rounding
         return None, trial
@@ -335,4 +334,4 @@ class _History:
 
 def rounding(cost):
     """Largest change of a cost by rounding errors."""
-    return 4 * np.finfo(float).eps * abs(cost)
+    return 2**-50 * abs(cost)

@@ -361,7 +361,7 @@ class _MonitoredProblem:
         They are infinite, None and infinite if the cost or the gradient is not finite.
         """
         for memo in (self._latest, self._iterate):
-            if memo is not None and _same(memo[0], point):
+            if memo is not None and memo[0] is point:
                 return memo[1]
         evaluated = np.inf, None, np.inf
         self._n_evaluations += 1

@@ -72,12 +72,13 @@ class DistanceMatrixDisplay():
 
 class FilterDisplay():
     images_: Any
+    lines_: Any
     axes_: NDArray[Any]
     figure_: Any
     def __init__(self, filters: ArrayLike, titles: ArrayLike | None = None) -> None: ...
     @classmethod
     def from_estimator(cls, estimator: Any, shape: Any = None, *, titles: Literal['auto'] | None | _Array = 'auto', axes: ArrayLike | None = None, **kwargs: Any) -> FilterDisplay: ...
-    def plot(self, *, axes: ArrayLike | None = None, n_columns: int | None = None, limits: Literal['each', 'shared'] = 'each', xlabel: str | None = None, ylabel: str | None = None, extent: Any = None, **kwargs: Any) -> FilterDisplay: ...
+    def plot(self, *, axes: ArrayLike | None = None, n_columns: int | None = None, limits: Literal['each', 'shared'] = 'each', xlabel: str | None = None, ylabel: str | None = None, extent: Any = None, x: ArrayLike | None = None, **kwargs: Any) -> FilterDisplay: ...
 
 class SelectionDisplay():
     errorbar_: Any

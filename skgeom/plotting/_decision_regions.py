@@ -183,7 +183,8 @@ class DecisionRegionsDisplay(Display):
         projection : transformer, default=None
             A fitted linear transformer of X, such as
             :class:`~skgeom.CovarianceHessianProjection`. None uses the transformers of
-            the pipeline ``estimator``, and the regions are those of its last step.
+            the pipeline ``estimator``, and the regions are those of its last step, or
+            the features themselves if the estimator is not a pipeline.
         dims : tuple of two ints, default=(0, 1)
             Indices of the two components.
         resolution : int, default=200
@@ -201,8 +202,7 @@ class DecisionRegionsDisplay(Display):
         Raises
         ------
         TypeError
-            If the estimator is not a classifier; if ``projection`` is None and the
-            estimator is not a pipeline with a transformer; or if ``projection`` has no
+            If the estimator is not a classifier, or ``projection`` has no
             ``transform``.
         ValueError
             If ``dims`` are not the indices of two different components; if ``y``
@@ -214,21 +214,22 @@ class DecisionRegionsDisplay(Display):
             kind = type(estimator).__name__
             raise TypeError(f"estimator must be a classifier, got a {kind}.")
         classifier, predictions = estimator, to_numpy(estimator.predict(X))
-        if projection is None:
-            if not (isinstance(estimator, Pipeline) and len(estimator) > 1):
-                raise TypeError(
-                    "estimator must be a pipeline with a transformer and a classifier, "
-                    f"got a {type(estimator).__name__}. Pass a fitted projection."
-                )
-            projection, classifier = estimator[:-1], estimator[-1]
-            features = Z = projection.transform(X)
-        elif not hasattr(projection, "transform"):
+        if projection is not None and not hasattr(projection, "transform"):
             kind = type(projection).__name__
             raise TypeError(f"projection must be a transformer, got a {kind}.")
-        else:
-            features, Z = X, projection.transform(X)
+        features = Z = X
+        if projection is not None:
+            Z = projection.transform(X)
+        elif isinstance(estimator, Pipeline) and len(estimator) > 1:
+            projection, classifier = estimator[:-1], estimator[-1]
+            features = Z = projection.transform(X)
         values, Z = _matrix(features), _matrix(Z)
-        names = component_names(projection, Z.shape[1])
+        if projection is None:
+            columns = getattr(X, "columns", None)
+            names = [f"feature {k}" for k in range(Z.shape[1])]
+            names = names if columns is None else [str(name) for name in columns]
+        else:
+            names = component_names(projection, Z.shape[1])
         dims = checked_dims(dims, Z.shape[1])
         components = Z[:, dims]
         lift = _regression(values, components)
@@ -237,7 +238,8 @@ class DecisionRegionsDisplay(Display):
         grid = tuple(np.linspace(low, high, resolution).T)
         points = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
         lifted = _like(features, lift(points))
-        if features is X:  # the regions belong to z only if x(z) has the components z
+        if projection is not None and features is X:
+            # The regions belong to z only if x(z) has the components z.
             again = _matrix(projection.transform(lifted))[:, dims]
             if np.abs(again - points).max() > 1e-3 * (high - low).max():
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""Display of linear filters as images."""
+"""Display of linear filters as images or curves."""
 
 from math import isqrt, prod
 from numbers import Integral
@@ -12,22 +12,24 @@ from skgeom.utils.validation import check_finite, real_array
 
 
 class FilterDisplay(Display):
-    """Display of linear filters as images.
+    """Display of linear filters as images or curves.
 
     Use :meth:`from_estimator` to create and draw the display of a fitted estimator. To
     show an array of filters, create the display from the array and call :meth:`plot`.
 
     Parameters
     ----------
-    filters : array-like of shape (n_filters, n_rows, n_columns)
-        The filters.
+    filters : array-like of shape (n_filters, n_rows, n_columns) or (n_filters, n)
+        The filters: images, or curves with n points.
     titles : array-like of str of shape (n_filters,), default=None
         Titles of the filters. None draws no titles.
 
     Attributes
     ----------
     images_ : list of matplotlib AxesImage
-        The images, one per filter.
+        The images, one per filter; empty for curves.
+    lines_ : list of matplotlib Line2D
+        The curves, one per filter; empty for images.
     axes_ : ndarray of shape (n_filters,)
         The axes of the display, one per filter.
     figure_ : matplotlib Figure
@@ -67,13 +69,15 @@ class FilterDisplay(Display):
             :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. For a
             fitted pipeline, the display draws the filters of the last step that has
             filters, as functions of the input features of this step.
-        shape : tuple of two ints, default=None
-            Numbers of rows and columns of the images, such as ``(28, 28)``. Their
-            product must be the number of features. None draws square images.
+        shape : tuple of two ints or int, default=None
+            Numbers of rows and columns of the images, such as ``(28, 28)``, whose
+            product must be the number of features, or the number of features, to draw
+            curves. None draws square images, or curves if the number of features is
+            not a square number.
         titles : "auto", None or array-like of str, default="auto"
             Titles of the filters. ``"auto"`` uses the output names of the transformer,
-            or "filter 0", "filter 1", ... for GMLVQ, or if a name has more than 15
-            characters. None draws no titles.
+            or "filter 0", "filter 1", ... if a name has more than 15 characters. None
+            draws no titles.
         axes : array-like of matplotlib Axes, default=None
             Axes to draw in, one per filter. None creates a new figure.
         **kwargs : dict
@@ -114,11 +118,13 @@ class FilterDisplay(Display):
         xlabel=None,
         ylabel=None,
         extent=None,
+        x=None,
         **kwargs,
     ):
         """Draw the filters.
 
-        The color map is symmetric about zero, which is white in the default color map.
+        The color map, or the vertical axis of curves, is symmetric about zero, which is
+        white in the default color map.
 
         Parameters
         ----------
@@ -127,22 +133,27 @@ class FilterDisplay(Display):
         n_columns : int, default=None
             Number of columns of the grid. None selects a number with few empty cells.
         limits : {"each", "shared"}, default="each"
-            The absolute value at the ends of the color map. ``"each"`` uses the largest
-            absolute value of each filter. ``"shared"`` uses the largest absolute value
-            of all filters, and draws a color bar.
+            The absolute value at the ends of the color map or of the vertical axis.
+            ``"each"`` uses the largest absolute value of each filter. ``"shared"`` uses
+            the largest absolute value of all filters, and draws a color bar for images.
         xlabel, ylabel : str, default=None
             Labels of the horizontal and vertical axes, such as "position (deg)" and
             "time (ms)".
         extent : tuple of four floats, default=None
             The coordinates (left, right, bottom, top) of the edges of the images. The
             last row of a filter is drawn at the bottom. None draws no ticks.
+        x : array-like of shape (n,), default=None
+            The positions of the points of curves, such as wavelengths. None uses the
+            indices of the features.
         **kwargs : dict
-            Further parameters of matplotlib's ``imshow``, such as ``cmap``.
+            Further parameters of matplotlib's ``imshow``, such as ``cmap``, or of
+            ``plot`` for curves.
 
         Returns
         -------
         display : FilterDisplay
-            The display, with the attributes ``images_``, ``axes_`` and ``figure_``.
+            The display, with the attributes ``images_``, ``lines_``, ``axes_`` and
+            ``figure_``.
 
         Raises
         ------
@@ -150,9 +161,11 @@ class FilterDisplay(Display):
             If the filters are not real numbers, if ``axes`` are not matplotlib Axes, or
             if ``ax`` is given.
         ValueError
-            If ``filters`` is not a three-dimensional array of finite numbers, if the
-            number of axes or titles differs from the number of filters, or if
-            ``limits`` or ``n_columns`` is invalid.
+            If ``filters`` is not an array of finite numbers with two or three
+            dimensions, if the number of axes or titles differs from the number of
+            filters, if ``x`` does not have one position for each point of a curve, if
+            ``x`` is given for images or ``extent`` for curves, or if ``limits`` or
+            ``n_columns`` is invalid.
         """
         if "ax" in kwargs:
             raise TypeError("Pass axes, one for each filter, instead of ax.")
@@ -167,24 +180,26 @@ class FilterDisplay(Display):
                     f"{len(given)}."
                 )
         bounds = _bounds(filters, limits)
+        are_curves = filters.ndim == 2
+        if (extent if are_curves else x) is not None:
+            name, kind = ("extent", "images") if are_curves else ("x", "curves")
+            raise ValueError(f"{name} is only used for {kind}. Set it to None.")
         # Axes passed by the user are treated as one column, so each has its own labels.
         n_columns = _checked_columns(n_columns, count) if axes is None else 1
-        width, height = _panel(filters[0], titles)
+        width, height = _panel(filters, titles)
         width += 0.2 * (ylabel is not None)
         self._set_grid(axes, count, n_columns, (width, height))
-        properties = {"cmap": "RdBu_r", "extent": extent}
-        properties |= {"aspect": "equal" if extent is None else "auto"} | kwargs
-        self.images_ = []
-        for ax, image, bound, title in zip(
-            self.axes_, filters, bounds, titles, strict=True
-        ):
-            colors = {"vmin": -bound, "vmax": bound} | properties
-            self.images_.append(ax.imshow(image, **colors))
+        draw = _draw_curve if are_curves else _draw_image
+        where = _checked_positions(x, filters) if are_curves else extent
+        drawn = [
+            draw(ax, values, bound, where, kwargs)
+            for ax, values, bound in zip(self.axes_, filters, bounds, strict=True)
+        ]
+        self.images_, self.lines_ = ([], drawn) if are_curves else (drawn, [])
+        for ax, title in zip(self.axes_, titles, strict=True):
             ax.set_title(title or "", fontsize="medium")
-            if extent is None:
-                ax.set(xticks=[], yticks=[])
         self._label(n_columns, xlabel, ylabel)
-        if limits == "shared":
+        if limits == "shared" and self.images_:
             self.figure_.colorbar(self.images_[0], ax=list(self.axes_))
         return self
 
@@ -230,12 +245,9 @@ def _filters_of(estimator):
 
 
 def _names_of(estimator, n_filters):
-    """Names of the outputs, or numbers if a name is too long to fit above an image.
-
-    The outputs of GMLVQ are distances, not filter outputs.
-    """
+    """Names of the outputs, or numbers if a name is too long to fit above an image."""
     names = list(estimator.get_feature_names_out())
-    if hasattr(estimator, "omega_") or max(map(len, names)) > 15:
+    if max(map(len, names)) > 15:
         names = [f"filter {k}" for k in range(n_filters)]
     return names
 
@@ -243,31 +255,39 @@ def _names_of(estimator, n_filters):
 def _checked_shape(shape, n_features):
     if shape is None:
         side = isqrt(n_features)
-        if side * side == n_features:
-            return side, side
-        raise ValueError(
-            f"The filters have {n_features} features, which is not a square number. "
-            "Set shape to the shape of the images, (rows, columns)."
-        )
+        return (side, side) if side * side == n_features else (n_features,)
     shape = tuple(np.atleast_1d(shape).tolist())
-    if len(shape) != 2 or prod(shape) != n_features or min(shape) < 1:
+    if len(shape) not in (1, 2) or prod(shape) != n_features or min(shape) < 1:
         raise ValueError(
             f"shape must be (rows, columns) with rows * columns = {n_features}, the "
-            f"number of features of the filters, got {shape}."
+            f"number of features of the filters, or {n_features} for curves, got "
+            f"{shape}."
         )
     return shape
 
 
 def _checked_filters(filters):
     filters = real_array(filters, "filters").astype(np.float64)
-    if filters.ndim != 3 or 0 in filters.shape:
+    if filters.ndim not in (2, 3) or 0 in filters.shape:
         raise ValueError(
-            "filters must have shape (n_filters, n_rows, n_columns), got "
-            f"shape {filters.shape}. Use filters.reshape(-1, n_rows, n_columns) to "
-            "convert rows to images."
+            "filters must have shape (n_filters, n_rows, n_columns), or (n_filters, n) "
+            f"for curves, got shape {filters.shape}."
         )
-    check_finite(filters, "filters", axis=(1, 2))
+    check_finite(filters, "filters", axis=tuple(range(1, filters.ndim)))
     return filters
+
+
+def _checked_positions(x, curves):
+    """Positions of the points of curves: x, or their indices."""
+    if x is None:
+        return np.arange(curves.shape[1])
+    x = np.asarray(x)
+    if x.shape != curves.shape[1:]:
+        raise ValueError(
+            f"x must have one position for each of the {curves.shape[1]} points of a "
+            f"curve, got shape {x.shape}."
+        )
+    return x
 
 
 def _checked_columns(n_columns, count):
@@ -284,14 +304,31 @@ def _bounds(filters, limits):
     """The magnitude at the end of the color map, for each filter."""
     if limits not in ("each", "shared"):
         raise ValueError(f"limits must be 'each' or 'shared', got {limits!r}.")
-    largest = np.abs(filters).max(axis=(1, 2))
+    largest = np.abs(filters).max(axis=tuple(range(1, filters.ndim)))
     if limits == "shared":
         largest[:] = largest.max()
     return np.where(largest > 0, largest, 1)  # 1 for a filter of zeros
 
 
-def _panel(image, titles):
-    """Width and height of a panel, in inches, for an image and its title."""
-    width = 1.5
-    height = width * np.clip(image.shape[0] / image.shape[1], 0.4, 2.5)
+def _panel(filters, titles):
+    """Width and height of a panel, in inches, for a filter and its title."""
+    if filters.ndim == 2:
+        width, height = 3.2, 1.6
+    else:
+        width = 1.5
+        height = width * np.clip(filters.shape[1] / filters.shape[2], 0.4, 2.5)
     return width, height + 0.3 * any(titles)
+
+
+def _draw_image(ax, image, bound, extent, kwargs):
+    properties = {"vmin": -bound, "vmax": bound, "cmap": "RdBu_r", "extent": extent}
+    properties |= {"aspect": "equal" if extent is None else "auto"} | kwargs
+    if extent is None:
+        ax.set(xticks=[], yticks=[])
+    return ax.imshow(image, **properties)
+
+
+def _draw_curve(ax, curve, bound, x, kwargs):
+    ax.axhline(0, color="gray", linewidth=0.5)
+    ax.set_ylim(-1.05 * bound, 1.05 * bound)
+    return ax.plot(x, curve, **({"linewidth": 1} | kwargs))[0]

@@ -181,6 +181,14 @@ def row_chunks(data):
 
 def _aligned(values, name, X):
     """``values`` in the blocks of X."""
+    shape = np.shape(values)
+    if len(shape) != 1 and (is_dask(values) or shape[1:] != (1,)):
+        is_number = not (shape or is_dask(values))
+        given = f"is {values!r}" if is_number else f"has the shape {shape}"
+        raise ValueError(
+            f"{name} must have one value per sample, but {given}. Use an array of "
+            "shape (n_samples,)."
+        )
     chunks = row_chunks(X)
     known = not np.isnan(chunks).any()
     if not is_dask(values):
@@ -195,10 +203,6 @@ def _aligned(values, name, X):
         values = column_or_1d(values)
         _check_length(len(values), name, chunks)
         return from_array(values, chunks=(chunks,))
-    if hasattr(values, "ndim") and values.ndim != 1:
-        raise ValueError(
-            f"{name} must have one value per sample, but has {values.ndim} dimensions."
-        )
     own = row_chunks(values)
     if known and not np.isnan(own).any():
         _check_length(sum(own), name, chunks)

@@ -40,7 +40,7 @@ from skgeom.utils.array_api import (
 from skgeom.utils.progress import current_progress, training
 
 
-def fit_method(method=None, *, nested_validation=False):
+def fit_method(method=None, *, nested_validation=False, updates=False):
     """Decorate a method that fits an estimator to samples X, as ``fit``.
 
     The parameters of the estimator are validated, and progress is reported. If the
@@ -53,38 +53,25 @@ def fit_method(method=None, *, nested_validation=False):
     nested_validation : bool, default=False
         Whether nested estimators validate their parameters as well. Use True for
         meta-estimators.
+    updates : bool, default=False
+        Whether the method changes a fitted estimator, as ``partial_fit``. X must then
+        have the namespace of the fitted attributes.
     """
     if method is None:
-        return partial(fit_method, nested_validation=nested_validation)
+        options = {"nested_validation": nested_validation, "updates": updates}
+        return partial(fit_method, **options)
 
     @fit_context(prefer_skip_nested_validation=not nested_validation)
     @wraps(method)
     def fit(self, X, *args, **kwargs):
         with training(self):
+            if updates:
+                _check_continues(self, X, method.__name__)
             if is_dispatched(X) and hasattr(self, "_fitted_array"):
                 return _fit_to_library(method, self, X, *args, **kwargs)
             return method(self, X, *args, **kwargs)
 
     return fit
-
-
-def update_method(method):
-    """Decorate a method that changes a fitted estimator, as ``partial_fit``.
-
-    As :func:`fit_method`, but X must have the namespace of the fitted attributes, and
-    ``partial_fit`` validates the parameters only if the estimator is not fitted.
-    """
-
-    @fit_context(prefer_skip_nested_validation=True)
-    @wraps(method)
-    def update(self, X, *args, **kwargs):
-        with training(self):
-            _check_continues(self, X, method.__name__)
-            if is_dispatched(X) and hasattr(self, "_fitted_array"):
-                return _fit_to_library(method, self, X, *args, **kwargs)
-            return method(self, X, *args, **kwargs)
-
-    return update
 
 
 def statistics_method(method):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import assert_all_finite, compute_class_weight, validation
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import check_classification_targets
 
 from skgeom.utils import _sklearn
 from skgeom.utils._dask import (
@@ -139,9 +139,13 @@ def validated_samples(
         y = real_array(y, "y").astype(np.float64)
     else:
         y = checked_labels(y, X, whole=not batch)
-    if sample_weight is not None and not batch:
-        sample_weight = weights_of_fit(sample_weight, y)
-    return _of_positive_weight(X, y, sample_weight, groups)
+        if batch and not reset and len(getattr(estimator, "classes_", ())):
+            check_kind(y, on_cpu(estimator.classes_))
+    weights = None
+    if sample_weight is not None:
+        weights = check_sample_weight(sample_weight, y)
+        weights = weights if batch else scaled_weights(weights)
+    return _of_positive_weight(X, y, weights, groups)
 
 
 def samples_of_block(X, y, sample_weight=None, *, whole=True):
@@ -151,24 +155,20 @@ def samples_of_block(X, y, sample_weight=None, *, whole=True):
     weights that are all zero.
     """
     X = check_samples(X)
-    return _of_positive_weight(
-        X, checked_labels(y, X, whole), sample_weight, some=whole
-    )
-
-
-def _of_positive_weight(X, y, sample_weight, groups=None, some=True):
-    """The samples of positive weight; with ``some=True``, there must be at least one.
-
-    A weight of zero removes a sample.
-    """
-    if groups is not None:
-        groups = checked_groups(groups, y, sample_weight)
-    if sample_weight is None:
-        return Samples(X, y, groups=groups)
-    if not some and not np.any(on_cpu(sample_weight)):
+    y, weights = checked_labels(y, X, whole), sample_weight
+    if not whole and weights is not None and not np.any(on_cpu(weights)):
         return Samples(take(X, slice(0)), y[:0])
-    weights = check_sample_weight(sample_weight, y)
+    if weights is not None:
+        weights = check_sample_weight(weights, y)
+    return _of_positive_weight(X, y, weights)
+
+
+def _of_positive_weight(X, y, weights, groups=None):
+    """The samples of positive weight; a weight of zero removes a sample."""
+    if weights is None:
+        return Samples(X, y, groups=checked_groups(groups, y))
     rows = np.flatnonzero(weights > 0)
+    groups = checked_groups(groups, y, rows)
     return Samples(take(X, rows), y[rows], weights[rows], groups, rows)
 
 
@@ -252,6 +252,12 @@ def check_not_masked(array, name):
         )
 
 
+_ALL_ZERO = (
+    "sample_weight must have at least one non-zero number, but all weights are zero. "
+    "Pass a positive weight for each sample that is used."
+)
+
+
 def check_sample_weight(sample_weight, X):
     """Validated sample weights; None is a weight of 1 for each sample.
 
@@ -269,7 +275,7 @@ def check_sample_weight(sample_weight, X):
         )
     largest = float(abs(weights).max()) if len(weights) else 1.0
     if not largest:  # scikit-learn < 1.9 accepts zero weights
-        raise ValueError("sample_weight must have at least one non-zero number.")
+        raise ValueError(_ALL_ZERO)
     # For larger weights, the squares of weights times data may overflow. For smaller
     # weights, they may underflow.
     limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))
@@ -279,14 +285,6 @@ def check_sample_weight(sample_weight, X):
             "range of floating-point numbers. Divide all weights by their mean."
         )
     return weights
-
-
-def weights_of_fit(sample_weight, X):
-    """Validated weights of all samples of a fit; None is a weight of 1 for each sample.
-
-    Errors are those of :func:`check_sample_weight`.
-    """
-    return scaled_weights(check_sample_weight(sample_weight, X))
 
 
 def scaled_weights(sample_weight):
@@ -306,8 +304,10 @@ def scaled_weights(sample_weight):
     weights = sample_weight
     with naming("sample_weight"):
         if not is_dask(weights):
-            weights = np.asarray(on_cpu(weights))
+            weights = np.asarray(on_cpu(weights), dtype=np.float64)
         total, number = computed(weights.sum(), (weights > 0).sum())
+        if total == number == 0:
+            raise ValueError(_ALL_ZERO)
         return weights * (number / total) if 0 < total < number else sample_weight
 
 
@@ -347,6 +347,27 @@ def checked_labels(y, X, whole=True):
         with naming("y"):
             check_classification_targets(y)
     return y
+
+
+def check_kind(y, known, of="classes_"):
+    """Raise ValueError if the known labels are numbers and y has text, or vice versa.
+
+    NumPy would compare such labels as different. The first known label is a class.
+    """
+    known = known.tolist()
+    kind = _kind_of_label(known[0])
+    for label in dict.fromkeys(y.tolist()):
+        if label not in known and _kind_of_label(label) != kind:
+            raise ValueError(
+                f"y contains {label!r}, which is {_kind_of_label(label)}, but the "
+                f"class {known[0]!r} is {kind}. Use labels of the type of {of}."
+            )
+
+
+def _kind_of_label(label):
+    if isinstance(label, bytes):
+        return "bytes"
+    return "text" if isinstance(label, str) else "a number"
 
 
 def encoded_labels(y, name):
@@ -481,14 +502,16 @@ def classes_of_stream(classes, labels, known=None, announced=False):
     if classes is None and not announced:
         return found, False
     if classes is not None:
-        classes = known_labels(classes, "classes")
-        classes = check_array(
-            classes, ensure_2d=False, dtype=None, input_name="classes"
-        )
+        classes = np.asarray(known_labels(classes, "classes"))
         with naming("classes"):
-            unique_labels(classes, found)  # raises if strings and numbers are mixed
+            assert_all_finite(classes, input_name="classes")
+        if classes.ndim != 1 or len(np.unique(classes)) < 2:
+            raise ValueError(
+                "classes must be a list of at least 2 different labels, got "
+                f"{classes.tolist()}. Pass all classes of all calls, or None."
+            )
         classes = np.unique(classes)
-        check_two_classes(classes, "partial_fit", "classes")
+        check_kind(found, classes, "classes")
     if announced:
         if classes is not None and not np.array_equal(classes, known):
             raise ValueError(
@@ -552,14 +575,13 @@ def sample_labels(labels, name, n_samples):
     return labels.reshape(n_samples)
 
 
-def checked_groups(groups, y, sample_weight=None):
-    """The indices of the groups of samples of positive weight; None without groups."""
+def checked_groups(groups, y, rows=slice(None)):
+    """The indices of the groups of the samples in some rows; None without groups."""
     if groups is None:
         return None
     groups = sample_labels(groups, "groups", len(y))
-    used = check_sample_weight(sample_weight, y) > 0
     with naming("groups"):
-        return np.unique(groups[used], return_inverse=True)[1]
+        return np.unique(groups[rows], return_inverse=True)[1]
 
 
 # Parameters with one value per class or feature

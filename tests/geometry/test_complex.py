@@ -79,5 +79,5 @@ def test_errors_name_the_matrix(make_hermitian):
     matrices[2] = -np.eye(4)
     with pytest.raises(ValueError, match=r"matrices\[2\] is not positive definite"):
         mean_affine_invariant(matrices)
-    with pytest.raises(TypeError, match="weights must hold real numbers"):
+    with pytest.raises(TypeError, match="sample_weight must hold real numbers"):
         mean_affine_invariant(make_hermitian(), np.ones(6) * 1j)

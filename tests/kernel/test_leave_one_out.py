@@ -432,12 +432,17 @@ def test_fitted_values_reproduce_the_fit(solver, penalty):
 def test_bad_calibration(wine):
     for name, value in (
         ("temperature", 0.0),
+        ("temperature", "2"),
+        ("label_noise", None),
         ("prior_weight", np.nan),
         ("label_noise", 1.0),
-        ("mean_factors", [1.0, -1.0]),
     ):
-        with pytest.raises(ValueError, match=f"{name} must be"):
+        with pytest.raises(ValueError, match=f"^{name} must be .* {value!r}\\.$"):
             Calibration(**{name: value})
+    with pytest.raises(ValueError, match=r"mean_factors must be .* got \[1.0, -1.0\]"):
+        Calibration([1.0, -1.0])
+    with pytest.raises(ValueError, match=r"mean_factors: could not convert .* 'a'"):
+        Calibration("a")
     with pytest.raises(ValueError, match="2 mean_factors, but there are 3 classes"):
         KDA(calibration=Calibration([1.0, 0.9])).fit(*wine)
 

@@ -89,12 +89,25 @@ def test_data_frames_and_many_classes():
     assert display.regions_.get_cmap().name == "viridis"
 
 
+def test_features_of_a_classifier_without_projection():
+    X, y = make_blobs(60, 2, random_state=0)
+    frame = pd.DataFrame(X, columns=["length", "width"])
+    model = RejectionClassifier(GaussianClassifier(), rejection_rate=0.2).fit(frame, y)
+    display = DecisionRegionsDisplay.from_estimator(model, frame, y, resolution=20)
+    points = np.stack(np.meshgrid(*display.grid), axis=-1).reshape(-1, 2)
+    expected = model.predict(pd.DataFrame(points, columns=frame.columns))
+    assert_array_equal(display.regions.ravel(), expected)
+    assert display.axis_names == ("length", "width")
+    model = GaussianClassifier().fit(X, y)
+    display = DecisionRegionsDisplay.from_estimator(model, X, dims=(1, 0))
+    assert_allclose(display.components, X[:, ::-1])
+    assert display.axis_names == ("feature 1", "feature 0")
+
+
 def test_bad_input(iris):
     X, y = iris
     model = GaussianClassifier().fit(X, y)
     draw = DecisionRegionsDisplay.from_estimator
-    with pytest.raises(TypeError, match="Pass a fitted projection"):
-        draw(model, X, y)
     with pytest.raises(TypeError, match="projection must be a transformer, got a Gaus"):
         draw(model, X, y, projection=model)
     pca = PCA(2).fit(X)

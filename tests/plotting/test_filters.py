@@ -9,12 +9,12 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import GMLVQ, SQFA
+from skgeom import SQFA
 from skgeom.plotting import FilterDisplay
 
 
@@ -40,13 +40,6 @@ def test_images_are_the_components(pca):
     titles = [ax.get_title() for ax in display.axes_]
     assert titles == [f"pca{k}" for k in range(7)]
     assert all(len(ax.get_xticks()) == 0 for ax in display.axes_)
-
-
-def test_filters_of_gmlvq(digits):
-    model = GMLVQ(n_components=2, max_iter=2, temperature=1, random_state=0)
-    with pytest.warns(ConvergenceWarning):
-        display = FilterDisplay.from_estimator(model.fit(*digits))
-    assert [ax.get_title() for ax in display.axes_] == ["filter 0", "filter 1"]
 
 
 def test_filters_of_a_step_of_a_pipeline(digits):
@@ -104,12 +97,37 @@ def test_space_time_plot(pca):
         assert set(shown) == {k >= 3}
 
 
+def test_filters_of_spectra_are_curves(digits):
+    X, _ = digits
+    pca = PCA(3).fit(X[:, :10])  # 10 is not a square number
+    wavelengths = np.linspace(900, 1700, 10)
+    display = FilterDisplay.from_estimator(pca, x=wavelengths, xlabel="wavelength (nm)")
+    assert display.images_ == [] and len(display.lines_) == 3
+    for line, ax, filter in zip(
+        display.lines_, display.axes_, pca.components_, strict=True
+    ):
+        assert_array_equal(line.get_xdata(), wavelengths)
+        assert_array_equal(line.get_ydata(), filter)
+        low, high = ax.get_ylim()
+        assert low == -high and high > np.abs(filter).max()
+    square = FilterDisplay.from_estimator(PCA(2).fit(X), 64, color="red")
+    assert square.lines_[1].get_color() == "red"
+    assert_array_equal(square.lines_[1].get_xdata(), np.arange(64))
+    same = FilterDisplay.from_estimator(pca, limits="shared")
+    assert len({ax.get_ylim() for ax in same.axes_}) == 1
+    assert len(same.figure_.axes) == 3  # without a color bar
+
+
 def test_errors(digits, pca):
     X, y = digits
     with pytest.raises(ValueError, match=r"rows \* columns = 64"):
         FilterDisplay.from_estimator(pca, (8, 9))
-    with pytest.raises(ValueError, match="10 features, which is not a square number"):
-        FilterDisplay.from_estimator(PCA(2).fit(X[:, :10]))
+    with pytest.raises(ValueError, match="x must have one position for each of the 64"):
+        FilterDisplay.from_estimator(pca, 64, x=range(10))
+    with pytest.raises(ValueError, match="extent is only used for images"):
+        FilterDisplay.from_estimator(pca, 64, extent=(0, 1, 0, 1))
+    with pytest.raises(ValueError, match="x is only used for curves"):
+        FilterDisplay.from_estimator(pca, x=range(64))
     with pytest.raises(NotFittedError):
         FilterDisplay.from_estimator(SQFA())
     few = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:50], y[:50])
@@ -130,8 +148,8 @@ def test_errors(digits, pca):
         FilterDisplay.from_estimator(pca, limits="all")
     with pytest.raises(ValueError, match="n_columns must be an integer >= 1, got 0"):
         FilterDisplay.from_estimator(pca, n_columns=0)
-    with pytest.raises(ValueError, match=r"got shape \(7, 64\)"):
-        FilterDisplay(pca.components_).plot()
+    with pytest.raises(ValueError, match=r"got shape \(64,\)"):
+        FilterDisplay(pca.components_[0]).plot()
     with pytest.raises(ValueError, match=r"filters\[1\] contains NaN"):
         FilterDisplay([np.eye(2), np.full((2, 2), np.nan)]).plot()
     with pytest.raises(TypeError, match="filters must hold real numbers, got dtype"):

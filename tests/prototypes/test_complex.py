@@ -67,10 +67,10 @@ def test_sgd_takes_the_steps_of_complex_matrices(phases):
     assert_allclose(model.prototypes_, W, rtol=1e-7)
 
 
-def test_components_are_complex(phases):
+def test_filters_are_complex(phases):
     X, y = phases
     model = PLRSQ(n_components=1).fit(X, y)
-    F = model.components_
+    F = model.filters_
     assert F.shape == (1, 3) and model.prototypes_.shape == (2, 1, 1)
     assert_allclose(F @ F.conj().T, np.eye(1), atol=1e-12)
     means = np.stack([mean_riemann(X[y == c], tol=1e-12, maxiter=500) for c in (0, 1)])
@@ -78,7 +78,7 @@ def test_components_are_complex(phases):
     w = filters[:, np.abs(np.log(ratios)).argmax()]
     assert abs(F[0] @ w) == pytest.approx(np.linalg.norm(w), rel=1e-6)
     assert model.score(X, y) > 0.8
-    assert model.set_params(n_components=3).fit(X, y).components_.shape == (3, 3)
+    assert model.set_params(n_components=3).fit(X, y).filters_.shape == (3, 3)
 
 
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid", "euclid"])

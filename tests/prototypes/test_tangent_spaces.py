@@ -101,7 +101,7 @@ def test_a_subspace_is_taken_first(spd, metric):
     X, y = spd
     options = {"metric": metric, "representability": 0.1}
     model = PLRSQ(n_components=2, **options).fit(X, y)
-    F = model.components_
+    F = model.filters_
     assert_allclose(F @ F.T, np.eye(2), atol=1e-12)
     reduced = PLRSQ(**options).fit(F @ X @ F.T, y)
     assert_allclose(model.transform(X), reduced.transform(F @ X @ F.T), rtol=1e-6)

@@ -1,5 +1,7 @@
 """RejectionClassifier: what is rejected, with which label, and from which threshold."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,6 +107,25 @@ def test_costs_with_labels(change, message, blobs):
     assert_array_equal(model.predict(X), given.predict(X))
     with pytest.raises(ValueError, match=message):
         model.set_params(cost_matrix=change(costs)).fit(X, names)
+
+
+@pytest.mark.parametrize("costs", [[1, 2, 3], [[0, 1, 1], [1, 0, 1]], [COSTS]])
+def test_the_shape_of_costs_is_checked_before_the_fit(costs, blobs):
+    class Unfitted(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("The classifier is fitted.")
+
+    X, y = blobs
+    shape = re.escape(str(np.shape(costs)))
+    for classifier in (Unfitted(), FrozenEstimator(GaussianNB().fit(X, y))):
+        model = RejectionClassifier(classifier, cost_matrix=costs)
+        with pytest.raises(ValueError, match=rf"shape \(3, 4\), got {shape}\. Use one"):
+            model.fit(X, y)
+    # Not all classifiers ignore a class without weight.
+    weights = np.where(y == 2, 0.0, 1.0)
+    for classifier, n_classes in ((GaussianNB(), 3), (GaussianClassifier(), 2)):
+        fair = np.column_stack([1 - np.eye(n_classes), np.full(n_classes, 0.4)])
+        RejectionClassifier(classifier, cost_matrix=fair).fit(X, y, weights)
 
 
 @pytest.fixture
