@@ -161,6 +161,12 @@ VARIANTS = {
         skgeom.KernelDiscriminantAnalysis(solver="nystroem", random_state=0),
         holds={NAMES},
     ),
+    "KernelDiscriminantAnalysis, learned": Case(
+        skgeom.KernelDiscriminantAnalysis(
+            metric="learned", gamma="scale", regularization=1e-3
+        ),
+        holds={NAMES, SHIFT},
+    ),
     "LandmarkKernelPCA, poly": Case(
         skgeom.LandmarkKernelPCA(3, kernel="poly", degree=2, random_state=0)
     ),

@@ -210,7 +210,11 @@ def kernel_discriminant(estimator):
         0.0 if center is None else to_numpy(center),
     )
     noise = calibration.label_noise
-    return _with_label_noise(model, noise) if model and noise else model
+    model = _with_label_noise(model, noise) if model and noise else model
+    if not hasattr(estimator, "components_"):
+        return model
+    components = to_numpy(estimator.components_)
+    return model.after(lambda X: X @ components.T, components)
 
 
 def _with_label_noise(model, noise):

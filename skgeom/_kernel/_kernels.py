@@ -42,7 +42,6 @@ kernel_constraints = {
     "n_components": [None, positive_integer],
     "degree": [Interval(Real, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
-    "kernel_params": [None, dict],
     "n_landmarks": [StrOptions({"auto"}), positive_integer],
     "random_state": ["random_state"],
 }
@@ -63,7 +62,7 @@ class Kernel:
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, a function of two
         matrices, or ``"precomputed"``.
     parameters : dict
-        Parameters of the function.
+        Parameters of a named function.
     center : array of shape (n_features,) or None
         Subtracted from the samples, to reduce rounding errors for samples far from
         zero. None if this subtraction would change the components.
@@ -82,7 +81,7 @@ class Kernel:
             return X if Y is None else take(X, Y, axis=1)
         if callable(self.function):
             Y = X if Y is None else Y
-            return self.function(astype(X, Y.dtype), Y, **self.parameters)
+            return self.function(astype(X, Y.dtype), Y)
         if self.center is not None:
             X = X.toarray() if issparse(X) else X
             center = like(self.center, X, X.dtype)
@@ -148,8 +147,7 @@ def make_kernel(estimator, X, center):
     Parameters
     ----------
     estimator : object
-        An estimator with the parameters ``kernel``, ``degree``, ``coef0`` and
-        ``kernel_params``.
+        An estimator with the parameters ``kernel``, ``degree`` and ``coef0``.
     X : array-like of shape (n_samples, n_features)
         The training samples, or some of them.
     center : ndarray of shape (n_features,)
@@ -158,23 +156,14 @@ def make_kernel(estimator, X, center):
     Raises
     ------
     ValueError
-        If ``kernel_params`` is not empty for a named kernel, if a callable kernel is
-        not a symmetric function of two matrices, or if X is not a valid precomputed
-        kernel.
+        If a callable kernel is not a symmetric function of two matrices, or if X is not
+        a valid precomputed kernel.
     """
-    function, arguments = estimator.kernel, estimator.kernel_params or {}
+    function = estimator.kernel
     if callable(function):
-        kernel = Kernel(function, dict(arguments))
+        kernel = Kernel(function)
         _check_callable(kernel, X)
         return kernel
-    if arguments:
-        name = next(iter(arguments))
-        own = name in ("gamma", "degree", "coef0")
-        remedy = f"Set the parameter {name} itself" if own else "Remove it"
-        raise ValueError(
-            f"kernel_params contains {name!r}, but only callable kernels use "
-            f"kernel_params, and kernel={function!r} is a name. {remedy}."
-        )
     if function == "precomputed":
         _check_precomputed(X)
     # The kernel "rbf" depends only on differences of samples. For the kernel "linear",

@@ -74,7 +74,8 @@ class LandmarkKernelPCA(
     kernel : str or callable, default="rbf"
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
         positive semidefinite function of two matrices of samples that returns their
-        kernel matrix.
+        kernel matrix. Set further arguments of a function by
+        :class:`functools.partial`.
     gamma : float, "scale" or None, default="scale"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features. None is the
@@ -84,8 +85,6 @@ class LandmarkKernelPCA(
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
-    kernel_params : dict or None, default=None
-        Arguments of a callable kernel, in addition to the two matrices.
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks, and of the random samples from which the principal axes
         are computed.
@@ -166,7 +165,6 @@ class LandmarkKernelPCA(
         gamma="scale",
         degree=3,
         coef0=1,
-        kernel_params=None,
         random_state=None,
     ):
         self.n_components = n_components
@@ -175,7 +173,6 @@ class LandmarkKernelPCA(
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.random_state = random_state
 
     @fit_method

@@ -173,12 +173,7 @@ class FilterDisplay(Display):
         count = len(filters)
         titles = [None] * count if self.titles is None else list(self.titles)
         axes = None if axes is None else np.ravel(np.asarray(axes, dtype=object))
-        for name, given in ("titles", titles), ("axes", axes):
-            if given is not None and len(given) != count:
-                raise ValueError(
-                    f"{name} must have one entry for each of the {count} filters, got "
-                    f"{len(given)}."
-                )
+        _check_lengths(count, titles=titles, axes=axes)
         bounds = _bounds(filters, limits)
         are_curves = filters.ndim == 2
         draw = _draw_curve if are_curves else _draw_image
@@ -247,6 +242,15 @@ def _names_of(estimator, n_filters):
     if max(map(len, names)) > 15:
         names = [f"filter {k}" for k in range(n_filters)]
     return names
+
+
+def _check_lengths(count, **given):
+    for name, values in given.items():
+        if values is not None and len(values) != count:
+            raise ValueError(
+                f"{name} must have one entry for each of the {count} filters, got "
+                f"{len(values)}."
+            )
 
 
 def _checked_shape(shape, n_features):

@@ -1,5 +1,7 @@
 """Kernel discriminant analysis: its solutions, against independent computations."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -199,7 +201,7 @@ def test_callable_kernel(wine):
     def kernel(A, B, width):
         return np.exp(-(cdist(A, B) ** 2) / width)
 
-    kda = KernelDiscriminantAnalysis(kernel=kernel, kernel_params={"width": 20})
+    kda = KernelDiscriminantAnalysis(kernel=partial(kernel, width=20))
     expected = KernelDiscriminantAnalysis(gamma=0.05).fit_transform(X, y)
     assert_allclose(kda.fit_transform(X, y), expected, rtol=1e-7, atol=1e-10)
 

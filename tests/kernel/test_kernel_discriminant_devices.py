@@ -20,6 +20,7 @@ MODELS = [
     KDA(criterion="total", kernel="linear", regularization=1e-3),
     KDA(solver="eigen", kernel="chi2", gamma=0.1, regularization=1e-3),
     KDA(**LANDMARKS, penalty="identity"),
+    KDA(metric="learned", gamma="scale", regularization=1e-3),
     # Rounding divided by the selected penalty would exceed the tolerance.
     KDA(**LANDMARKS, kernel="poly", degree=1.5, regularization=1e-3),
 ]

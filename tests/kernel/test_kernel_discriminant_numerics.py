@@ -153,19 +153,6 @@ def test_callable_kernel_must_be_a_symmetric_function_of_matrices(wine):
         KDA(kernel=np.multiply).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "arguments", "message"),
-    [
-        ("rbf", {"gamma": 1}, "Set the parameter gamma itself"),
-        ("linear", {"width": 1}, "'width', but only callable"),
-        ("precomputed", {"degree": 2}, "kernel='precomputed'"),
-    ],
-)
-def test_arguments_of_named_kernels(wine, kernel, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        KDA(kernel=kernel, kernel_params=arguments).fit(*wine)
-
-
 @pytest.mark.parametrize("solver", ["auto", "nystroem"])
 def test_nearly_diagonal_kernel(wine, solver):
     X, y = load_wine(return_X_y=True)
