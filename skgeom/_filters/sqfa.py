@@ -84,8 +84,9 @@ class SQFA(BaseFilters):
         Calvo-Oller lower bound of the Fisher-Rao distance,
         :func:`skgeom.geometry.distance_calvo_oller`), ``"fisher-rao-exact"`` (the
         Fisher-Rao distance, several times slower), ``"bhattacharyya"``,
-        ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``, ``"mahalanobis"``, a
-        :class:`skgeom.objectives.StudentT`, or a function
+        ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"`` (also for singular
+        covariances), ``"mahalanobis"``, a :class:`skgeom.objectives.StudentT`, or a
+        function
         ``distance(means_a, covariances_a, means_b, covariances_b)``. The function
         receives the means, of shape (p, m), and the covariances, of shape (p, m, m), of
         the projected classes of p pairs, and returns p distances. Write the function
@@ -100,9 +101,9 @@ class SQFA(BaseFilters):
         posterior of the correct class over held-out samples for several values of
         :math:`\sigma^2` and selects the largest value whose result is within one
         standard error of the best result (see the user guide). If X is multiplied by a,
-        the selected value is multiplied by :math:`a^2`. 0 requires more samples than
-        features in every class, except for ``distance="wasserstein"``. To add the
-        covariance of known noise, see :meth:`ClassStatistics.with_noise`.
+        the selected value is multiplied by :math:`a^2`. 0 requires positive definite
+        covariances of all classes: more samples than features, or a shrinkage. To add
+        the covariance of known noise, see :meth:`ClassStatistics.with_noise`.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal. If the
         shrinkage or the regularization is selected automatically and the filters of
