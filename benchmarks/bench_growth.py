@@ -110,7 +110,7 @@ MATRIX_METHODS = {
     "PLRSQ": lambda size: PLRSQ(metric="riemann", random_state=0),
     "PLRSQ, tangent": lambda size: PLRSQ(metric="tangent", random_state=0),
     "PLRSQ, log-Euclidean": lambda size: PLRSQ(metric="logeuclid", random_state=0),
-    "GLRSQ": lambda size: GLRSQ(random_state=0),
+    "GLRSQ": lambda size: GLRSQ(metric="riemann", random_state=0),
 }
 PLAIN_MATRICES = {"MDM": mdm, "tangent space + LR": tangent_space}
 
@@ -165,7 +165,7 @@ PANELS = {
             "PLRSQ, sgd": lambda size: PLRSQ(
                 size, metric="riemann", solver="sgd", random_state=0
             ),
-            "GLRSQ": lambda size: GLRSQ(size, random_state=0),
+            "GLRSQ": lambda size: GLRSQ(size, metric="riemann", random_state=0),
         },
         PLAIN_MATRICES,
     ),

@@ -35,7 +35,7 @@ def rows(device, quick=False):
     models = [
         ("ETH-80", PLRSQ(6, random_state=0)),
         ("ETH-80", PLRSQ(6, metric="logdet", random_state=0)),
-        ("ETH-80", GLRSQ(6, random_state=0)),
+        ("ETH-80", GLRSQ(6, metric="riemann", random_state=0)),
         ("BCI, subject 1", PLRSQ()),
         ("BCI, subject 1", PLRSQ(metric="logdet")),
         (

@@ -106,8 +106,6 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         The class labels.
     priors_ : ndarray of shape (n_classes,)
         Prior probabilities of the classes.
-    regularization_ : float
-        The variance that is added: 0 for ``"auto"``.
     class_shrinkages_ : ndarray of shape (n_classes,)
         The intensity :math:`\rho_k` with which the covariance of each class is shrunk
         towards the pooled covariance: 1 for ``covariance="shared"``, and 0 if the
@@ -435,13 +433,12 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         statistics = in_host_memory(self.statistics_)
         is_shared, n_classes = self.covariance == "shared", len(statistics.counts)
         self.class_shrinkages_, self.ridge_ = np.full(n_classes, 1.0 * is_shared), 0.0
-        self.regularization_, self.target_ = 0.0, None
-        if self.regularization != "auto":
-            self.regularization_ = float(self.regularization)
+        self.target_ = None
         if self.regularization == "auto" and statistics.covariance_estimator is None:
             gaussians = self._shrunk_gaussians(statistics, held_out)
         else:
-            gaussians = gaussians_of(statistics, self.regularization_, is_shared)
+            added = 0.0 if self.regularization == "auto" else float(self.regularization)
+            gaussians = gaussians_of(statistics, added, is_shared)
         self.class_shrinkages_, self.ridge_ = gaussians.intensities, gaussians.ridge
         seen, rows = statistics.classes.astype(self.classes_.dtype), slice(None)
         if len(seen) < len(self.classes_):

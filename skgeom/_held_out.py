@@ -267,8 +267,8 @@ def check_groups(groups, y):
     if len(np.unique(whole)) == len(np.unique(groups)):
         raise ValueError(
             "No group can be held out, because each group contains all samples of a "
-            "class. Use groups that share classes, set all parameters that are 'auto' "
-            "to other values (covariance_estimator to None), or use groups=None."
+            "class. Use groups that share classes, set the parameters that are 'auto' "
+            "to other values, or use groups=None."
         )
 
 

@@ -173,10 +173,11 @@ def choose(candidates, scores, weights, groups=None, alternatives=None):
 def selection_of(candidates, scores, weights, groups, index):
     """The :class:`Selection` of a given candidate; parameters as for :func:`choose`."""
     means = np.round(scores @ weights, 6)
-    means, errors = np.where(np.isfinite(means), means, np.nan), 0 * means
-    if np.isfinite(means).any():
-        losses = scores[np.nanargmax(means)] - scores
-        errors = standard_error(losses, weights, groups)
+    has_score, errors = np.isfinite(means), np.full(len(means), np.nan)
+    means = np.where(has_score, means, np.nan)
+    if has_score.any():
+        losses = scores[np.nanargmax(means)] - scores[has_score]
+        errors[has_score] = standard_error(losses, weights, groups)
     candidates = {name: np.asarray(values) for name, values in candidates.items()}
     return Selection(candidates, means, errors, int(index))
 
@@ -219,7 +220,8 @@ def tempered_scores(scores, labels, weights, n_samples, priors=None):
     lowest, offsets = _scale_of(priors, scores.shape[2])
     found = np.full(scores.shape[:2], np.nan)
     for batch in gen_batches(len(scores), max(1, ENTRIES_AT_ONCE // scores[0].size)):
-        ratios, best = _ratios(scores[batch], labels), found[batch]
+        with np.errstate(invalid="ignore"):  # infinite scores
+            ratios, best = _ratios(scores[batch], labels), found[batch]
         active = np.flatnonzero(np.isfinite(ratios).all(axis=(1, 2)))
         means, temperature = np.full(len(ratios), -np.inf), lowest
         while len(active):

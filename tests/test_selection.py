@@ -95,3 +95,21 @@ def test_repr_names_the_selected_candidate(rng):
     found = choose({"x": [4, 3, 2, 1], "y": ["a"] * 4}, scores, weights)
     assert repr(found).startswith("<Selection: x=3, y='a', score ")
     assert f"(best {found.scores.max():.4g}), temperature 1, 4 cand" in repr(found)
+
+
+def test_candidates_with_infinite_scores_are_not_selected():
+    rng = np.random.default_rng(0)
+    weights, groups = np.full(8, 1 / 8), np.arange(8) // 2
+    scores = np.stack([np.full(8, -np.inf), rng.normal(size=8) - 5, rng.normal(size=8)])
+    selection = choose({"penalty": [3, 2, 1]}, scores, weights, groups)
+    assert selection.selected == {"penalty": 1}
+    assert_allclose(selection.scores, [np.nan, *scores[1:].mean(axis=1)], atol=1e-6)
+    losses = (scores[2] - scores[1]) / 8
+    parts = (losses - losses.mean()).reshape(4, 2).sum(axis=1)
+    assert_allclose(selection.standard_errors, [np.nan, np.linalg.norm(parts), 0])
+    joint = rng.normal(size=(2, 8, 3))
+    joint[0, :, 1] = -np.inf
+    labels = np.arange(8) % 3
+    (first, second) = tempered_scores(joint, labels, weights, 8)
+    assert np.isnan(first).all()
+    assert np.isfinite(second).all()

@@ -67,6 +67,7 @@ def estimator(method, subject, seed, X, y):
         n_prototypes, epochs = GLRSQ_SETTINGS[subject]
         return GLRSQ(
             n_prototypes,
+            metric="riemann",
             class_weight=None,
             solver="sgd",
             max_iter=epochs,

@@ -15,7 +15,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from scipy.sparse import diags_array
 from scipy.sparse.linalg import LinearOperator, cg
 
 from skgeom._prototypes._model import KEPT, in_tangent_space, sample_blocks
@@ -237,7 +236,7 @@ class Evaluation:
             right,
             rtol=_RESIDUAL,
             maxiter=size,  # enough iterations in exact arithmetic
-            M=diags_array(1 / diagonal),
+            M=LinearOperator((size, size), lambda flat: flat / diagonal, dtype=float),
         )
         return to_numpy(pairs[0].tangents(coordinates(solution)))
 

@@ -9,7 +9,6 @@ from scipy.sparse import issparse
 from skgeom._held_out import distinct_rows, folds_of_distinct
 from skgeom._selection import warn_if_at_chance
 from skgeom.utils.array_api import like, to_numpy
-from skgeom.utils.progress import current_progress
 
 
 class Folds:
@@ -64,21 +63,6 @@ class Folds:
         self.labels, self.weights, self.groups = y[rows], weights[rows], groups[rows]
         if len(np.unique(self.labels)) < 2:
             self.parts = []
-
-    def scores(self, train, score):
-        """Scores of the classes for the held-out samples, of shape (n, n_classes).
-
-        ``train`` maps samples and a model to the trained model, at whose prototypes the
-        next call starts. ``score`` maps a model and encoded samples to the scores.
-        """
-        found = []
-        for number, (rest, held_out, start) in enumerate(self.parts):
-            current_progress().note(f"training without fold {number}")
-            model = train(rest, start)
-            start = replace(start, prototypes=model.prototypes)
-            self.parts[number] = rest, held_out, start
-            found.append(to_numpy(score(model, held_out.Z)))
-        return np.concatenate(found)
 
     def warn_if_at_chance(self, scores):
         """Warn if predictions of held-out samples are not better than chance."""

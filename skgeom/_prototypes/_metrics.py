@@ -698,7 +698,7 @@ class AffineInvariantMetric(MatrixMetric):
 
         Its distances are lower bounds of the affine-invariant distances.
         """
-        tangent_metric = TangentMetric()
+        tangent_metric = TangentMetric(self.is_complex)
         tangent_metric.fit(prototypes, None, None)
         return tangent_metric
 

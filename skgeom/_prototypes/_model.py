@@ -110,7 +110,7 @@ class Model:
     labels: np.ndarray
     class_sums: np.ndarray
     prototypes: np.ndarray
-    variance: float
+    variance: float | None = None
     scale: float | None = None
     matrix: np.ndarray | None = None
 
@@ -153,9 +153,13 @@ class Model:
 
     def squared_distances(self, Z):
         """Squared distances (n, M) of encoded samples from the prototypes."""
-        return compare(self._compare, Z, self.prototypes)
+        blocks = sample_blocks(Z.shape[0], self.prototypes)
+        parallel = namespace(self.prototypes) is np
+        parts = map_threads(lambda b: self._compare(Z[b, ...]), blocks, parallel)
+        return namespace(self.prototypes).concat(parts)
 
-    def _compare(self, Z, prototypes):
+    def _compare(self, Z):
+        prototypes = self.prototypes
         if self.matrix is not None:
             if not issparse(Z):  # a large offset of all samples would lose precision
                 center = namespace(prototypes).mean(prototypes, axis=0)
@@ -269,19 +273,6 @@ def sample_blocks(n_samples, prototypes):
     numbers = _BLOCK if prototypes.ndim == 3 else _VECTOR_BLOCK
     numbers = numbers if namespace(prototypes) is np else KEPT
     return list(gen_batches(n_samples, max(numbers // prod(prototypes.shape), 1)))
-
-
-def compare(squared_distances, Z, prototypes):
-    """Squared distances (n, M), computed by threads in blocks of samples.
-
-    ``squared_distances`` is a function of samples and prototypes.
-    """
-    parts = map_threads(
-        lambda block: squared_distances(Z[block, ...], prototypes),
-        sample_blocks(Z.shape[0], prototypes),
-        parallel=namespace(Z) is np,
-    )
-    return namespace(prototypes).concat(parts)
 
 
 def find_variance(squared, y, labels, weights):

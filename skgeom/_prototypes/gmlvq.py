@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from scipy.sparse import issparse
 
-from skgeom._prototypes._minimization import Limits, fit_lbfgs
+from skgeom._prototypes._minimization import fit_lbfgs
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     shared_constraints,
@@ -18,10 +18,6 @@ from skgeom.utils.array_api import average, like, namespace, to_numpy
 from skgeom.utils.docs import documented_parameters, substitute_docs
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.memory import require_memory
-
-# The optimization stops when the mean loss is below ``tol`` times this factor. Chosen
-# on UCI data in `bench_defaults.py`.
-_LOSS_GOAL = 20
 
 
 @substitute_docs(**documented_parameters(PrototypeClassifier, MarginMixin))
@@ -52,7 +48,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         samples than features, the rank of the centered samples. If ``n_components``
         exceeds this number, the remaining rows are zero.
     slope : float, default=10
-        The slope s of the sigmoid :math:`\phi`.
+        The slope s of the sigmoid :math:`\phi`. The default differs from ``"auto"`` of
+        :class:`GLRSQ`, which is the same number for the same solver.
     class_weight : None, "balanced" or dict, default=None
         Class weights in training, which multiply the sample weights. With
         ``"balanced"``, all classes have the same total weight. A dict maps labels to
@@ -69,14 +66,14 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         the k-means clusters of its samples. An array contains the prototypes class by
         class, in the order of ``classes_``. ``init=model.prototypes_`` continues from
         the prototypes of a fitted model, but not from its :math:`\Omega`.
-    max_iter : int, default=1000
+    max_iter : int, default=100
         Largest number of iterations of Riemannian L-BFGS, which optimizes the
         prototypes and :math:`\Omega` together.
-    tol : float, default=1e-3
+    tol : float, default=0.01
         The optimization stops when ten iterations together decrease the cost by less
-        than the fraction ``tol``, when the norm of the gradient is below ``tol`` times
-        its initial norm, or when the mean loss of the samples is below ``20 * tol``.
-        The last rule reduces overfitting.
+        than the fraction ``tol``, when the mean loss of the samples is below ``2 *
+        tol``, which reduces overfitting, or when the norm of the gradient is below
+        ``tol`` times its initial norm.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means, which initializes several prototypes per class.
     verbose : int, default=0
@@ -155,8 +152,8 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         class_weight=None,
         temperature="auto",
         init="kmeans",
-        max_iter=1000,
-        tol=1e-3,
+        max_iter=100,
+        tol=0.01,
         random_state=None,
         verbose=0,
     ):
@@ -173,9 +170,6 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
 
     def _scale(self, model):
         return float(self.slope)
-
-    def _limits(self):
-        return Limits(self.max_iter, self.tol, goal=_LOSS_GOAL * self.tol)
 
     def _check_parameters(self, model):
         n_features = model.prototypes.shape[1]

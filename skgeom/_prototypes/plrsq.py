@@ -1,7 +1,6 @@
 """Probabilistic learning Riemannian space quantization, PLRSQ, and its base class."""
 
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -170,8 +169,8 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         limits = Limits(self.max_iter, self.tol, goal=-np.inf, precision=1.0)
         found, scores = [], np.full((len(candidates), len(labels)), np.nan)
         for number, candidate in enumerate(candidates):
-            train = partial(self._train_fold, self._loss(model, candidate), limits)
-            found.append(folds.scores(train, self._class_scores))
+            loss = self._loss(model, candidate)
+            found.append(self._held_out_scores(folds, loss, limits))
             samples = labels, weights, folds.n_samples
             [scores[number]] = tempered_scores(found[-1][None], *samples, priors)
             means = np.round(scores[: number + 1] @ weights, 6)

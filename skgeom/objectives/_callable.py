@@ -95,7 +95,7 @@ class _CalledDistance(Distance):
                 for of, mean in ((covariance_i, mean_i), (covariance_j, mean_j))
             )
             self._check_gradients(of_i + of_j, i, j)
-            return self.by_class(i, j, of_i, of_j)
+            return self.of_pairs(of_i, of_j)
 
         return values, gradient
 

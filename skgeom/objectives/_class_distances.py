@@ -20,7 +20,7 @@ from skgeom.objectives._distance import Distance, DistanceTraits
 class MatrixDistance(Distance):
     """Base class of distances that use only the covariances.
 
-    The gradient of a pair or class is an array of shape (m, m).
+    The gradient of a class is an array of shape (m, m).
     """
 
     def pull_back(self, gradient):
@@ -39,7 +39,7 @@ class EuclideanDistance(MatrixDistance):
 
         def gradient(weights):
             of_i = 2 * weights[:, None, None] * offsets
-            return self.by_class(i, j, of_i, -of_i)
+            return self.of_pairs(of_i, -of_i)
 
         return (offsets**2).sum(axis=(1, 2)), gradient
 
@@ -119,7 +119,7 @@ class AffineInvariantDistance(_FactoredDistance, MatrixDistance):
             v = inverse_factors.mT @ vectors
             of_i = (v * -scaled[:, None]) @ v.mT
             of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
-            return self.by_class(i, j, of_i, of_j)
+            return self.of_pairs(of_i, of_j)
 
         return (logs**2).sum(axis=1), gradient
 
@@ -163,7 +163,7 @@ class CalvoOllerDistance(_FactoredDistance):
             # respect to it is twice the last column of the derivative with respect to
             # the embedding.
             of_mean = -2 * _product(v, scaled * vectors[:, -1])
-            return self.by_class(i, j, of_i, of_j, of_mean)
+            return self.of_pairs(of_i, of_j, of_mean)
 
         squares = self.spread * (logs**2).sum(axis=1) - self.dilation * sums**2
         return squares, gradient
@@ -224,7 +224,7 @@ class FisherRaoDistance(_FactoredDistance):
             of_i = weighted @ of_own @ to_standard
             of_j = weighted @ of_square @ to_standard
             of_mean = _product(weighted, of_offset)
-            return self.by_class(i, j, of_i, of_j, -of_mean)
+            return self.of_pairs(of_i, of_j, -of_mean)
 
         return distances**2, gradient
 
@@ -278,7 +278,7 @@ class WassersteinDistance(_FactoredDistance):
             identity, w = np.eye(len(factors[0])), weights[:, None, None]
             of_mean = 2 * weights[:, None] * offsets
             of_i, of_j = w * (identity - map_ij), w * (identity - map_ji)
-            return self.by_class(i, j, of_i, of_j, of_mean)
+            return self.of_pairs(of_i, of_j, of_mean)
 
         return squared, gradient
 
@@ -309,7 +309,7 @@ class MahalanobisDistance(Distance):
         def gradient(weights):
             of_mean = 2 * weights[:, None] * u
             of_each = -weights[:, None, None] * u[:, :, None] * u[:, None] / 2
-            return self.by_class(i, j, of_each, of_each, of_mean)
+            return self.of_pairs(of_each, of_each, of_mean)
 
         return (offsets * u).sum(axis=1), gradient
 
@@ -346,7 +346,7 @@ class BhattacharyyaDistance(MahalanobisDistance):
             of_mean = weights[:, None] * u / 4
             of_i = w * (middle - self._inverses[i] / 4)
             of_j = w * (middle - self._inverses[j] / 4)
-            return self.by_class(i, j, of_i, of_j, of_mean)
+            return self.of_pairs(of_i, of_j, of_mean)
 
         # Rounding may make the value for two equal classes negative.
         return np.maximum(values, 0), gradient
@@ -397,7 +397,7 @@ class JeffreysDistance(Distance):
             of_mean = weights[:, None] * u
             slope_i = inverse_j - inverse_i @ (self.covariances[j] + spread) @ inverse_i
             slope_j = inverse_i - inverse_j @ (self.covariances[i] + spread) @ inverse_j
-            return self.by_class(i, j, w * slope_i, w * slope_j, of_mean)
+            return self.of_pairs(w * slope_i, w * slope_j, of_mean)
 
         return np.maximum(values, 0), gradient
 

@@ -10,14 +10,15 @@ and attributes, for c classes and m features.
     definite, at least for the distances in ``DISTANCES``.
 ``distance.pairs(i, j)``
     accepts two integer arrays of p class indices. It returns the values of p pairs and
-    a function that maps p weights to the gradient of the weighted sum of the values, an
-    array as ``by_class`` returns it, whose first axis is the class. The values are
-    nonnegative, because their square roots are computed: negative rounding errors are
-    set to zero.
+    a function that maps p weights to the gradients of the weighted values, an array as
+    ``of_pairs`` returns it: those with respect to the p classes i, and then to the p
+    classes j. The values are nonnegative, because their square roots are computed:
+    negative rounding errors are set to zero.
 ``distance.pull_back(gradient)``
-    converts such an array to the gradients with respect to the means (c, m) and the
-    covariances (c, m, m). The latter are symmetric matrices G: a change dS of the
-    covariance changes the value by the sum of the entries of G * dS.
+    converts the sums of such arrays over the pairs of each class, (c, ...), to the
+    gradients with respect to the means (c, m) and the covariances (c, m, m). The latter
+    are symmetric matrices G: a change dS of the covariance changes the value by the sum
+    of the entries of G * dS.
 ``Distance.label``
     is the name in figures, which append "distance": the registered name, capitalized.
 ``Distance.returns_square``
@@ -38,7 +39,6 @@ registered name.
 """
 
 import numpy as np
-from scipy.sparse import csc_array
 
 
 class DistanceTraits:
@@ -54,7 +54,7 @@ class DistanceTraits:
 class Distance(DistanceTraits):
     """Base class of distances of means and covariances.
 
-    The gradient of a pair or class is an array of shape (m, m + 1): the gradient with
+    The gradient of a class is an array of shape (m, m + 1): the gradient with
     respect to the covariance in the first m columns, and the gradient with respect to
     the mean in the last column.
     """
@@ -63,8 +63,8 @@ class Distance(DistanceTraits):
         self.means = means
         self.covariances = covariances
 
-    def by_class(self, i, j, of_i, of_j, of_mean=None):
-        """Sum the gradients of p pairs over the pairs of each class, (c, ...).
+    def of_pairs(self, of_i, of_j, of_mean=None):
+        """The gradients of p pairs, (2 p, ...), as ``pairs`` returns them.
 
         ``of_i`` and ``of_j`` (p, ...) are the gradients with respect to the first and
         second class of each pair. If ``of_mean`` is given, they are the gradients with
@@ -75,13 +75,7 @@ class Distance(DistanceTraits):
         if of_mean is not None:
             of_i = np.concatenate([of_i, of_mean[..., None]], axis=-1)
             of_j = np.concatenate([of_j, -of_mean[..., None]], axis=-1)
-        arrays = np.concatenate([of_i, of_j])
-        labels = np.concatenate([i, j])
-        n_arrays, n_classes = len(arrays), len(self.means)
-        one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
-        indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
-        sums = indicator @ arrays.reshape(n_arrays, -1)
-        return sums.reshape(n_classes, *arrays.shape[1:])
+        return np.concatenate([of_i, of_j])
 
     def pull_back(self, gradient):
         return gradient[..., -1], gradient[..., :-1]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csc_array
 from sklearn.utils import check_random_state
 
 # Largest number of pairs that are evaluated without sampling; 100 classes have about as
@@ -37,6 +38,8 @@ class Pairs:
         Indices of the classes, i < j.
     weights : ndarray of shape (p,)
         Weights of the pairs in the mean.
+    n_classes : int
+        Number of classes c.
     complete : bool
         Whether the pairs are all pairs, not a sample.
     """
@@ -44,6 +47,7 @@ class Pairs:
     i: np.ndarray
     j: np.ndarray
     weights: np.ndarray
+    n_classes: int
     complete: bool = True
 
     def __len__(self):
@@ -51,10 +55,27 @@ class Pairs:
 
     @cached_property
     def blocks(self):
-        """Indices i and j and weights, in blocks of about equal size."""
+        """The pairs in blocks of about equal size."""
         n_blocks = min(-(-len(self) // PAIRS_PER_BLOCK), _MOST_BLOCKS)
-        arrays = self.i, self.j, self.weights
-        return list(zip(*(np.array_split(a, n_blocks) for a in arrays), strict=True))
+        if n_blocks == 1:
+            return [self]
+        arrays = (np.array_split(a, n_blocks) for a in (self.i, self.j, self.weights))
+        return [Pairs(*part, self.n_classes) for part in zip(*arrays, strict=True)]
+
+    @cached_property
+    def _indicator(self):
+        """The sparse matrix that sums over the pairs of each class."""
+        labels = np.concatenate([self.i, self.j])
+        one_a_column = np.ones(len(labels)), labels, np.arange(len(labels) + 1)
+        return csc_array(one_a_column, shape=(self.n_classes, len(labels)))
+
+    def sums_of_classes(self, arrays):
+        """Sum arrays of the pairs (2 p, ...) over the pairs of each class, (c, ...).
+
+        The first p arrays belong to the classes i, the others to the classes j.
+        """
+        sums = self._indicator @ arrays.reshape(len(arrays), -1)
+        return sums.reshape(self.n_classes, *arrays.shape[1:])
 
 
 def n_weighted_pairs(weights, pair_weights=None):
@@ -83,7 +104,7 @@ def all_pairs(weights, pair_weights=None):
         of_pairs = of_pairs * pair_weights[i, j]
         weighted = of_pairs > 0
         i, j, of_pairs = i[weighted], j[weighted], of_pairs[weighted]
-    return Pairs(i, j, of_pairs / of_pairs.sum())
+    return Pairs(i, j, of_pairs / of_pairs.sum(), len(weights))
 
 
 def growing_subsets(weights, random_state, pair_weights=None):
@@ -166,4 +187,4 @@ class CyclicPairs:
         weights = self.weights[i] * self.weights[j] / self.total
         if self.pair_weights is not None:
             weights = weights * self.pair_weights[i, j]
-        return Pairs(i, j, counts / expected * weights, complete=False)
+        return Pairs(i, j, counts / expected * weights, n_classes, complete=False)

@@ -123,10 +123,10 @@ class MeanPairwiseDistance(Objective):
         distances = self.distance(means, covariances)
 
         def evaluate(block):
-            i, j, weights = block
-            values, gradient = distances.pairs(i, j)
+            values, gradient = distances.pairs(block.i, block.j)
             values, slopes = self._values_to_average(values)
-            return values @ weights, gradient(slopes * weights)
+            gradients = gradient(slopes * block.weights)
+            return values @ block.weights, block.sums_of_classes(gradients)
 
         sums = map_threads(evaluate, self._pairs.blocks, self.distance.parallel)
         values, gradients = zip(*sums, strict=True)
@@ -150,8 +150,7 @@ class MeanPairwiseDistance(Objective):
         distances = self.distance(means, covariances)
 
         def evaluate(block):
-            i, j, _ = block
-            values, _ = distances.pairs(i, j)
+            values, _ = distances.pairs(block.i, block.j)
             return values
 
         parts = map_threads(evaluate, pairs.blocks, self.distance.parallel)

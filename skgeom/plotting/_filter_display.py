@@ -173,24 +173,16 @@ class FilterDisplay(Display):
         count = len(filters)
         titles = [None] * count if self.titles is None else list(self.titles)
         axes = None if axes is None else np.ravel(np.asarray(axes, dtype=object))
-        for name, given in ("titles", titles), ("axes", axes):
-            if given is not None and len(given) != count:
-                raise ValueError(
-                    f"{name} must have one entry for each of the {count} filters, got "
-                    f"{len(given)}."
-                )
+        _check_lengths(count, titles=titles, axes=axes)
         bounds = _bounds(filters, limits)
         are_curves = filters.ndim == 2
-        if (extent if are_curves else x) is not None:
-            name, kind = ("extent", "images") if are_curves else ("x", "curves")
-            raise ValueError(f"{name} is only used for {kind}. Set it to None.")
+        draw = _draw_curve if are_curves else _draw_image
+        where = _checked_positions(filters, extent, x)
         # Axes passed by the user are treated as one column, so each has its own labels.
         n_columns = _checked_columns(n_columns, count) if axes is None else 1
         width, height = _panel(filters, titles)
         width += 0.2 * (ylabel is not None)
         self._set_grid(axes, count, n_columns, (width, height))
-        draw = _draw_curve if are_curves else _draw_image
-        where = _checked_positions(x, filters) if are_curves else extent
         drawn = [
             draw(ax, values, bound, where, kwargs)
             for ax, values, bound in zip(self.axes_, filters, bounds, strict=True)
@@ -252,6 +244,15 @@ def _names_of(estimator, n_filters):
     return names
 
 
+def _check_lengths(count, **given):
+    for name, values in given.items():
+        if values is not None and len(values) != count:
+            raise ValueError(
+                f"{name} must have one entry for each of the {count} filters, got "
+                f"{len(values)}."
+            )
+
+
 def _checked_shape(shape, n_features):
     if shape is None:
         side = isqrt(n_features)
@@ -277,14 +278,18 @@ def _checked_filters(filters):
     return filters
 
 
-def _checked_positions(x, curves):
-    """Positions of the points of curves: x, or their indices."""
-    if x is None:
-        return np.arange(curves.shape[1])
-    x = np.asarray(x)
-    if x.shape != curves.shape[1:]:
+def _checked_positions(filters, extent, x):
+    """Edges of images, or positions of the points of curves: x, or their indices."""
+    if filters.ndim == 3:
+        if x is not None:
+            raise ValueError("x is only used for curves. Set it to None.")
+        return extent
+    if extent is not None:
+        raise ValueError("extent is only used for images. Set it to None.")
+    x = np.arange(filters.shape[1]) if x is None else np.asarray(x)
+    if x.shape != filters.shape[1:]:
         raise ValueError(
-            f"x must have one position for each of the {curves.shape[1]} points of a "
+            f"x must have one position for each of the {filters.shape[1]} points of a "
             f"curve, got shape {x.shape}."
         )
     return x

@@ -51,6 +51,13 @@ def test_complex_matrices_equal_their_real_embedding(phases, kind, metric):
     assert_allclose(model.predict_proba(X), embedding.predict_proba(E), atol=1e-8)
 
 
+def test_temperature_of_complex_matrices_with_a_given_variance(phases):
+    X, y = phases
+    model = PLRSQ(metric="riemann", sigma2=0.5).fit(X, y)
+    embedding = PLRSQ(metric="riemann", sigma2=1.0).fit(real_embedding(X), y)
+    assert model.temperature_ == pytest.approx(embedding.temperature_)
+
+
 def test_sgd_takes_the_steps_of_complex_matrices(phases):
     """Algorithm 1 of PLRSQ, in complex arithmetic."""
     X, y = phases[0][::3], phases[1][::3]

@@ -14,7 +14,7 @@ EXHAUSTIVE = [pytest.mark.exhaustive]
 MODELS = [
     PLRSQ(2, metric="riemann", max_iter=5, random_state=0),
     PLRSQ(metric="riemann", solver="sgd", max_iter=1, random_state=0),
-    GLRSQ(tol=0.1),
+    GLRSQ(metric="riemann", tol=0.1),
 ]
 MAPS = [np.random.default_rng(1).normal(size=(4, 4)), np.diag([1e4, 1, 1e-3, 1e-8])]
 

@@ -21,7 +21,7 @@ MATRICES = [
     PLRSQ(metric="riemann", max_iter=3),
     PLRSQ(metric="riemann", solver="sgd", max_iter=2),
     PLRSQ([1, 3, 2], metric="logdet", max_iter=4),
-    GLRSQ(2, max_iter=4),
+    GLRSQ(2, metric="riemann", max_iter=4),
 ]
 VECTORS = [
     RSLVQ(2, sigma2="learn", representability=0.1, max_iter=4),

@@ -35,7 +35,7 @@ def test_partial_fit_is_an_epoch(spd, estimator):
 
 def test_temperature_of_partial_fit_without_fit(spd, first_samples):
     X, y = spd
-    model = GLRSQ(init=first_samples, random_state=0).partial_fit(X, y)
+    model = GLRSQ(metric="riemann", init=first_samples).partial_fit(X, y)
     squared = distance(X, first_samples[y], metric="riemann", squared=True)
     assert_allclose(model.temperature_, np.sqrt(squared.mean()) / 2)
 
@@ -202,7 +202,7 @@ def test_the_rate_falls_with_the_samples(spd, first_samples):
     [
         (RSLVQ(), "sigma2_"),
         (PLRSQ(metric="riemann"), "sigma2_"),
-        (GLRSQ(class_weight=None), "temperature_"),
+        (GLRSQ(metric="riemann", class_weight=None), "temperature_"),
     ],
 )
 def test_the_automatic_variance_is_that_of_all_samples(spd, estimator, name):

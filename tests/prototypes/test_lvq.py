@@ -1,8 +1,11 @@
 """Learning vector quantisation of SPD matrices and vectors."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from numpydoc.docscrape import ClassDoc
 from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from sklearn.base import clone
@@ -108,7 +111,8 @@ def test_generalised_sgd_is_the_authors_rule(spd):
         return steps
 
     rates = 4 / 100 * 0.01 ** (np.arange(1, 4) / 3)
-    model = GLRSQ(2, init=start, solver="sgd", random_state=0, max_iter=3)
+    options = {"metric": "riemann", "solver": "sgd", "max_iter": 3}
+    model = GLRSQ(2, init=start, random_state=0, **options)
     for weights in (np.ones(60), np.tile([0.5, 1.5], 30)):  # one on average
         rng = np.random.RandomState(0)
         args = X, y, start, labels, rates, coefficients, weights, rng
@@ -323,6 +327,18 @@ def test_verbose_prints(spd, capsys):
     assert capsys.readouterr().out.count(line) == 1
     PLRSQ(verbose=0).fit(*spd)
     assert capsys.readouterr().out == ""
+
+
+def test_defaults_agree_or_the_docstring_says_why():
+    found = {}
+    for cls in (PLRSQ, RSLVQ, GLRSQ, GMLVQ):
+        texts = {p.name: " ".join(p.desc) for p in ClassDoc(cls)["Parameters"]}
+        for name, value in cls().get_params().items():
+            found.setdefault(name, []).append((value, texts[name]))
+    for name, several in found.items():
+        usual, _ = Counter(value for value, _ in several).most_common(1)[0]
+        for value, text in several:
+            assert value == usual or "default differs" in text, (name, value)
 
 
 @pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), GMLVQ()], ids=repr)

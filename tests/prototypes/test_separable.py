@@ -76,6 +76,6 @@ def test_amplitudes_that_vary():
     X, y = make_spd_classes(2, 100, 4, random_state=0)
     scaled = X * np.random.default_rng(0).lognormal(sigma=3, size=(200, 1, 1))
     with pytest.warns(match="due to the amplitude .* divide each matrix by its trace"):
-        GLRSQ().fit(scaled, y)
+        GLRSQ(metric="riemann").fit(scaled, y)
     traces = np.trace(scaled, axis1=1, axis2=2)[:, None, None]
-    GLRSQ().fit(scaled / traces, y)
+    GLRSQ(metric="riemann").fit(scaled / traces, y)
