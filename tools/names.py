@@ -28,7 +28,7 @@ SHARED = {
     "class_weight": ("Weights of the classes in training.", "weights"),
     "classes_": ("The sorted class labels.", "class labels"),
     "components_": (
-        "Vectors, in rows, onto which ``transform`` projects samples.",
+        "Vectors, in rows, onto which samples are projected.",
         "filter|component|eigenvector|transpose",
     ),
     "covariance_estimator": (

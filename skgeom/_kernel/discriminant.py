@@ -573,9 +573,9 @@ class KernelDiscriminantAnalysis(
     def _learn_metric(self, X, codes, sample_weight, groups):
         """Set the map of the samples before the kernel, and its selection."""
         relative = sample_weight / (sample_weight.max() or 1.0)
-        used = relative > 0
-        samples = take(X, np.flatnonzero(used)), codes[used], relative[used]
-        groups = checked_groups(groups, codes, relative)
+        used = np.flatnonzero(relative)
+        samples = take(X, used), codes[used], relative[used]
+        groups = checked_groups(groups, codes, used)
         current_progress().stage("metric")
         with one_blas_thread(len(samples[1]) <= _MAX_HELD_OUT):
             found = learn_metric(self, *samples, groups)
