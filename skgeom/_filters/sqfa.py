@@ -186,12 +186,14 @@ class SQFA(BaseFilters):
     selection_ : Selection or None
         The candidates of ``"shrinkage"`` (if the covariances are shrunk) and
         ``"regularization"`` that were tried, and their scores. None if neither was
-        selected on held-out samples: if both are given, or for class statistics. Then
+        selected on held-out samples: if both are given, for class statistics (except a
+        list of statistics, which are held out in turn), or with too few samples. Then
         automatic values are closed forms, the sampling error of the covariances and
         :meth:`ClassStatistics.shrunk`.
     restart_objectives_ : ndarray of shape (n_restarts,)
         The objective that each initialization had reached when the best initialization
-        was selected, for all groups of filters in order.
+        was selected, for all groups of filters in order, without initializations at
+        which the objective was not finite.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_iter_ : int
