@@ -150,9 +150,9 @@ class Recentering(TransformerMixin, BaseEstimator):
             Class labels of the matrices, not their domains. They do not change the
             means: only the warnings and the error about ``y`` below depend on them.
         domain : array-like of shape (n_samples,) or scalar, default=None
-            Domain label of each matrix, or of all matrices. None for a single domain,
-            also if ``y`` contains the labels of ``pyriemann.transfer.encode_domains``:
-            first call ``X, y, domain = decode_domains(X, y)`` of the same module.
+            Domain label of each matrix, or of all matrices. None for a single domain.
+            If pyRiemann encoded the domains in ``y``, first call
+            ``X, y, domain = pyriemann.transfer.decode_domains(X, y)``.
         {sample_weight}
         {target}
         y_target_labeled : array-like of shape (n_target_samples,), default=None
@@ -214,8 +214,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         y : None
             Not used.
         domain : array-like of shape (n_samples,) or scalar, default=None
-            Domain label of each matrix, or of all matrices. None only if no earlier call
-            had labels.
+            Domain label of each matrix, or of all matrices. None only if no earlier
+            call had labels.
 
         Returns
         -------
@@ -432,10 +432,8 @@ def _consistent_domains(domain, n_samples, known):
     Either all calls have labels, or none. Known domains of both kinds are training
     domains and target matrices.
     """
-    domains, texts = (
-        domains_of(domain, n_samples),
-        {str(label): label for label in known},
-    )
+    domains = domains_of(domain, n_samples)
+    texts = {str(label): label for label in known if label is not None}
     for label, _ in domains:
         if label in known or not known:
             continue

@@ -263,9 +263,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels of the matrices.
         domain : array-like of shape (n_samples,) or scalar, default=None
-            Domain label of each matrix, or of all matrices. None for a single domain,
-            also if ``y`` contains the labels of ``pyriemann.transfer.encode_domains``:
-            first call ``X, y, domain = decode_domains(X, y)`` of the same module.
+            Domain label of each matrix, or of all matrices. None for a single domain.
+            If pyRiemann encoded the domains in ``y``, first call
+            ``X, y, domain = pyriemann.transfer.decode_domains(X, y)``.
         {sample_weight}
         X_target_unlabeled : array-like of shape (n_target_samples, n, n), default=None
             SPD matrices of a new subject, to which :meth:`adapt` adapts after the fit.

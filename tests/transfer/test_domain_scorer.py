@@ -139,17 +139,17 @@ def test_averages_over_classes_need_no_pos_label(subjects):
 def test_unknown_methods_are_errors():
     with pytest.raises(ValueError, match=r"response_method' .*'transform'"):
         make_domain_scorer(accuracy_score, response_method="transform")
-    with pytest.raises(TypeError, match=r"score_func' .*'accuracy'"):
+    with pytest.raises(TypeError, match="balanced_accuracy_score, not 'accur"):
         make_domain_scorer("accuracy")
     with pytest.raises(ValueError, match="adapt=False for LogisticRegression"):
-        make_domain_scorer(accuracy_score, adapt=True)(LogisticRegression(), [], [])
+        make_domain_scorer(accuracy_score, adapt=True)(LogisticRegression(), [], [], [])
 
 
-def test_adaptation_without_domains_warns(subjects):
+@pytest.mark.parametrize("adapt", [False, True])
+def test_scores_without_domains_warn(subjects, adapt):
     X, y, domain = subjects
-    scorer = make_domain_scorer(accuracy_score, adapt=True)
-    model = TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y, domain=domain)
+    scorer = make_domain_scorer(accuracy_score, adapt=adapt)
+    model = TransferDiscriminantAnalysis(shrinkage=0.5)
     with pytest.warns(UserWarning, match="received no domain.*enable_metadata_routing"):
-        scorer(model, X, y)
-    scorer(model, X, y, domain=domain)
-    scorer(TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y), X, y)
+        cross_validate(model, X, y, scoring=scorer)
+    scorer(model.fit(X, y, domain=domain), X, y, domain=domain)

@@ -265,7 +265,7 @@ def test_all_calls_have_labels_or_none(people):
     X, y, domain = people
     alone, several = (Recentering().fit(X, domain=d) for d in (None, domain))
     for method in (alone.transform, alone.partial_fit):
-        with pytest.raises(ValueError, match='contains .new., but .* domain="train"'):
+        with pytest.raises(ValueError, match=r"contains .new., but .* domain=.train."):
             method(X, domain="new")
     online = Recentering().partial_fit(X[:9], domain="today")
     for method in (several.transform, several.partial_fit, online.partial_fit):
