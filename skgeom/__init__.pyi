@@ -203,7 +203,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     eigenvalues_: NDArray[Any]
     dual_coef_: NDArray[Any]
     offset_: NDArray[Any]
-    components_: NDArray[Any]
+    omega_: NDArray[Any]
     metric_selection_: Selection | None
     kernel_center_: NDArray[Any] | None
     means_: NDArray[Any]
