@@ -159,13 +159,14 @@ def by_recentering(trials, train, test, domain, classifier):
 
 def by_adaptation(trials, train, test, domain, classifier):
     X, y = trials.X, trials.y
-    model = classifier.fit(X[train], y[train], domain[train])
-    return model.adapt(X[test], domain[test]).predict(X[test], domain=domain[test])
+    model = classifier.fit(X[train], y[train], domain=domain[train])
+    model.adapt(X[test], domain=domain[test])
+    return model.predict(X[test], domain=domain[test])
 
 
 def by_its_recentering(trials, train, test, domain, classifier):
     X, y = trials.X, trials.y
-    model = classifier.fit(X[train], y[train], domain[train])
+    model = classifier.fit(X[train], y[train], domain=domain[train])
     return model.predict(X[test], domain=domain[test])
 
 
@@ -229,15 +230,15 @@ def one_by_one(trials, train, parts, adapts, window=48):
     """Kappas of parts whose matrices are passed to one model, one by one."""
     day, X = trials.domains["day"], trials.X
     model = TransferDiscriminantAnalysis(recentering=Recentering(window=window))
-    model.fit(X[train], trials.y[train], day[train])
+    model.fit(X[train], trials.y[train], domain=day[train])
     for number, part in enumerate(parts):
         label, predicted = [f"part {number}"], []
         for x in X[part][:, None]:
             if adapts:
-                model.partial_adapt(x, label)
+                model.partial_adapt(x, domain=label)
             else:
                 model.recentering_.partial_fit(x, domain=label)
-            predicted.append(model.predict(x, label)[0])
+            predicted.append(model.predict(x, domain=label)[0])
         yield cohen_kappa_score(trials.y[part], predicted)
 
 
@@ -338,14 +339,15 @@ def checks(folder):
         for task in ("days", "people"):
             for train, parts in trials.splits(task):
                 model = TransferDiscriminantAnalysis()
-                model.fit(trials.X[train], trials.y[train], day[train])
+                model.fit(trials.X[train], trials.y[train], domain=day[train])
                 subject = trials.subject[parts[0]][0]
                 name = f"{title}, {task}, subject {subject}"
                 print_checks(name, model, trials.X, trials.y, parts)
     for seed in range(10):
         X, y, new = simulated_subjects(seed)
         domain = np.arange(len(X)) // 160
-        model = TransferDiscriminantAnalysis().fit(X[~new], y[~new], domain[~new])
+        model = TransferDiscriminantAnalysis()
+        model.fit(X[~new], y[~new], domain=domain[~new])
         print_checks(f"simulated, seed {seed}", model, X, y, [new])
 
 
@@ -359,9 +361,10 @@ def print_checks(name, model, X, y, parts):
                 frequent = labels < (len(model.classes_) + 1) // 2
                 chosen = chosen[frequent | (np.arange(len(chosen)) % 7 == 0)]
             new = ["new"] * len(chosen)
-            plain, moved = deepcopy(model), deepcopy(model).adapt(X[chosen], new)
+            plain, moved = deepcopy(model), deepcopy(model).adapt(X[chosen], domain=new)
             for found, one in ((before, plain), (after, moved)):
-                found.append(cohen_kappa_score(y[chosen], one.predict(X[chosen], new)))
+                labels = one.predict(X[chosen], domain=new)
+                found.append(cohen_kappa_score(y[chosen], labels))
             adapted.append(moved.adaptation_)
         change = np.mean(after) - np.mean(before)
         kind = "unequal" if unequal else "equal"
@@ -393,9 +396,10 @@ def calibration(folder):
     trials, rows = bci(folder), {"selected shrinkage": [], "the same, given": []}
     X, y, subject = trials.X, trials.y, trials.subject
     for train, _ in trials.splits("people"):
-        model = TransferDiscriminantAnalysis().fit(X[train], y[train], subject[train])
+        model = TransferDiscriminantAnalysis()
+        model.fit(X[train], y[train], domain=subject[train])
         given = clone(model).set_params(shrinkage=model.shrinkage_)
-        given.fit(X[train], y[train], subject[train])
+        given.fit(X[train], y[train], domain=subject[train])
         for row, one in zip(rows.values(), (model, given), strict=True):
             p = one.predict_proba(X[~train], domain=subject[~train])
             right = accuracy_score(y[~train], one.classes_[p.argmax(axis=1)])
@@ -473,8 +477,8 @@ def few_labels(trials, Z, day, train, new, test):
     for weight in WEIGHTS if len(new) else (1,):
         rows = np.concatenate([np.flatnonzero(train), *[new] * weight])
         plrsq = PLRSQ().fit(Z[rows], y[rows]).predict(Z[test])
-        model = TransferDiscriminantAnalysis().fit(X[rows], y[rows], day[rows])
-        model.adapt(X[test], day[test])
+        model = TransferDiscriminantAnalysis().fit(X[rows], y[rows], domain=day[rows])
+        model.adapt(X[test], domain=day[test])
         adapted = model.predict(X[test], domain=day[test])
         for shown in (weight,) if len(new) else WEIGHTS:  # equal without new trials
             yield f"Recentering + PLRSQ, weight {shown}", plrsq

@@ -12,7 +12,7 @@ from skgeom.utils.warn import warn_user
 
 
 @validated_parameters(
-    score_func=[callable],
+    score_func="no_validation",
     response_method=[StrOptions({"predict", "predict_proba", "decision_function"})],
     adapt=["boolean"],
     greater_is_better=["boolean"],
@@ -70,8 +70,7 @@ def make_domain_scorer(
     Warns
     -----
     UserWarning
-        By the returned scorer, if ``adapt`` is True and the estimator was fitted to
-        several domains, but the scorer received no ``domain``.
+        By the returned scorer, if it received no ``domain``.
 
     See Also
     --------
@@ -98,6 +97,12 @@ def make_domain_scorer(
     >>> scores.shape
     (3,)
     """
+    if not callable(score_func):
+        raise TypeError(
+            "score_func of make_domain_scorer must be a function of the labels and the "
+            f"predictions, such as sklearn.metrics.balanced_accuracy_score, not "
+            f"{score_func!r}."
+        )
     is_average = kwargs.get("average", "binary") != "binary"
     if is_average and response_method == "predict":
         if "pos_label" in signature(score_func).parameters:
@@ -120,8 +125,15 @@ class _DomainScorer:
 
     def __call__(self, estimator, X, y, domain=None):
         metadata = {} if domain is None else {"domain": domain}
-        fitted = getattr(estimator, "best_estimator_", estimator)  # grid search
-        estimator = copy(fitted)
+        if domain is None:
+            warn_user(
+                "The scorer received no domain, so all test samples are one domain. "
+                "Call sklearn.set_config(enable_metadata_routing=True), and pass "
+                'params={"domain": domain} to cross_validate, or domain=domain to fit '
+                "of a grid search.",
+                UserWarning,
+            )
+        estimator = copy(getattr(estimator, "best_estimator_", estimator))
         if self.adapt:
             if not hasattr(estimator, "adapt"):
                 raise ValueError(
@@ -129,15 +141,6 @@ class _DomainScorer:
                     "TransferDiscriminantAnalysis. Use adapt=False for "
                     f"{type(estimator).__name__}, or compute the covariances before "
                     "the cross-validation and pass TransferDiscriminantAnalysis alone."
-                )
-            known = getattr(getattr(fitted, "recentering_", None), "means_", {})
-            if domain is None and len(known) > 1:
-                warn_user(
-                    "The scorer received no domain, although the estimator was fitted "
-                    "to several domains: adapt re-centers all test samples together. "
-                    "Use sklearn.set_config(enable_metadata_routing=True) before the "
-                    "cross-validation.",
-                    UserWarning,
                 )
             estimator.adapt(X, **metadata)
         # The scorer of scikit-learn calls this method of the copy with X only.

@@ -66,7 +66,7 @@ new = person == N_PEOPLE - 1
 # fifth subject.
 
 Z = Recentering().fit_transform(X, domain=person)
-model = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
+model = TransferDiscriminantAnalysis().fit(X[~new], y[~new], domain=person[~new])
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 rows, columns = np.triu_indices(len(PLACES))
 plane = PCA(2).fit_transform(logm(X)[:, rows, columns])
@@ -102,11 +102,11 @@ print(f"not re-centered:            {fixed.score(X[new], y[new]):.1%}")
 accuracy = model.score(X[new], y[new], domain=session)
 print(f"re-centered by all trials:  {accuracy:.1%}")
 
-online = clone(model).fit(X[~new], y[~new], person[~new])
+online = clone(model).fit(X[~new], y[~new], domain=person[~new])
 correct = []
 for x, movement in zip(X[new][:, None], y[new], strict=True):
-    online.partial_adapt(x, ["new"])
-    correct.append(online.predict(x, ["new"])[0] == movement)
+    online.partial_adapt(x, domain="new")
+    correct.append(online.predict(x, domain="new")[0] == movement)
 print(f"updated trial by trial:     {np.mean(correct):.1%}")
 
 # %%

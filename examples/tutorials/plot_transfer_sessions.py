@@ -85,11 +85,11 @@ for k, data in enumerate(subjects):
     train, test = ~data.test, data.test
     X, y = data.data, data.target
     Z = Recentering().fit_transform(X, domain=data.test)
-    transfer = TransferDiscriminantAnalysis().fit(X[train], y[train])
+    transfer = TransferDiscriminantAnalysis().fit(X[train], y[train], domain="day 1")
     sessions[:, k] = [
         MDM().fit(X[train], y[train]).score(X[test], y[test]),
         MDM().fit(Z[train], y[train]).score(Z[test], y[test]),
-        transfer.score(X[test], y[test], domain=["day 2"] * 288),
+        transfer.score(X[test], y[test], domain="day 2"),
     ]
 
 # %%
@@ -213,7 +213,8 @@ for k, (target, model, (X_new, y_new)) in enumerate(
     remaining = X_new[48:], y_new[48:]
     before = model.adapt(X_new[:48]).score(*remaining)
     model = sklearn.clone(model).set_params(shrinkage=model.shrinkage_)
-    model.fit(X, y, domain, X_target_labeled=X_new[:48], y_target_labeled=y_new[:48])
+    target = {"X_target_labeled": X_new[:48], "y_target_labeled": y_new[:48]}
+    model.fit(X, y, domain=domain, **target)
     print(f"subject {k}: unlabeled {before:.1%}, labeled {model.score(*remaining):.1%}")
 
 # %%

@@ -32,6 +32,22 @@ def route(meta_estimator, sample_weight, fit_params):
     return routed
 
 
+def check_no_domain(params):
+    """Raise ValueError for a domain in ``fit``, which predictions could not receive.
+
+    With target data, ``fit`` stores the domain of the predictions.
+    """
+    names = [name.split("__")[-1] for name in params]
+    if "domain" in names and not any("_target_" in name for name in names):
+        raise ValueError(
+            "domain cannot be passed to RejectionClassifier, whose predictions have no "
+            "domain. Place Recentering before it, make_pipeline(Recentering(), "
+            "RejectionClassifier(...)), and call "
+            "sklearn.set_config(enable_metadata_routing=True). In this pipeline, use "
+            "TransferDiscriminantAnalysis().set_fit_request(domain=False)."
+        )
+
+
 def weights_in(params, estimator):
     """The sample weights of the classifier among the arguments of ``fit``, or None.
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 
 from skgeom._rejection._confidences import confidences_of
 from skgeom._rejection._costs import checked_costs
-from skgeom._rejection._fit_routing import route, weights_in
+from skgeom._rejection._fit_routing import check_no_domain, route, weights_in
 from skgeom._rejection._reject_labels import with_reject_label
 from skgeom._rejection._rejection_thresholds import (
     threshold_of_error,
@@ -309,8 +309,9 @@ class RejectionClassifier(
             be stored in an array with the classes; if there is only one class; if a
             sample has no label or several labels; if a threshold is selected for a
             frozen classifier whose classes are text, and y contains numbers, or vice
-            versa; if confidences of held-out samples are NaN; or if ``target_error``
-            is given and sample weights are passed or ``cv`` tests a sample twice.
+            versa; if confidences of held-out samples are NaN; if ``target_error``
+            is given and sample weights are passed or ``cv`` tests a sample twice; or if
+            ``domain`` is passed without target data.
             Exceptions of the classifier are propagated.
 
         Warns
@@ -364,6 +365,7 @@ class RejectionClassifier(
             sample_weight = on_cpu(in_memory(sample_weight))
             fit_params = {key: in_memory(values) for key, values in fit_params.items()}
         routed, weights = route(self, sample_weight, fit_params), sample_weight
+        check_no_domain(routed.estimator.fit)
         if weights is None:
             weights = weights_in(routed.estimator.fit, self.estimator)
         return routed, in_memory(weights)

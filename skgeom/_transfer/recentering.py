@@ -133,6 +133,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         self,
         X,
         y=None,
+        *,
         domain=None,
         sample_weight=None,
         X_target_unlabeled=None,
@@ -146,10 +147,12 @@ class Recentering(TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n, n)
             SPD matrices; not modified.
         y : array-like of shape (n_samples,), default=None
-            Class labels of the matrices, which do not change the means: only the
-            warnings and the error about ``y`` below depend on them.
+            Class labels of the matrices, not their domains. They do not change the
+            means: only the warnings and the error about ``y`` below depend on them.
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
+            If pyRiemann encoded the domains in ``y``, first call
+            ``X, y, domain = pyriemann.transfer.decode_domains(X, y)``.
         {sample_weight}
         {target}
         y_target_labeled : array-like of shape (n_target_samples,), default=None
@@ -196,7 +199,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         return self._add_target(*target_of(*target))
 
     @fit_method(updates=True)
-    def partial_fit(self, X, y=None, domain=None):
+    def partial_fit(self, X, y=None, *, domain=None):
         """Update the mean of each domain with new matrices, one after another.
 
         The n-th matrix of a domain moves the mean of the domain along the geodesic of
@@ -211,7 +214,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         y : None
             Not used.
         domain : array-like of shape (n_samples,) or scalar, default=None
-            Domain label of each matrix, or of all matrices. None for a single domain.
+            Domain label of each matrix, or of all matrices. None only if no earlier
+            call had labels.
 
         Returns
         -------
@@ -221,14 +225,15 @@ class Recentering(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            As for :meth:`fit`, except that a domain may contain only one matrix.
+            As for :meth:`fit`, except that a domain may contain only one matrix, and
+            for ``domain`` as for :meth:`transform`.
         """
         is_first = not hasattr(self, "means_")
         X = in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
         if is_first:
             self.is_complex_ = np.iscomplexobj(X)
         means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
-        for label, members in domains_of(domain, len(X)):
+        for label, members in _consistent_domains(domain, len(X), means):
             mean, count = X[members[0]], 0
             if label in means:
                 mean, count = means[label], counts[label]
@@ -281,7 +286,7 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     @fit_method
     @substitute_docs(sample_weight=SAMPLE_WEIGHT)
-    def fit_transform(self, X, y=None, domain=None, sample_weight=None, **target):
+    def fit_transform(self, X, y=None, *, domain=None, sample_weight=None, **target):
         """Compute the mean of each domain, and re-center the matrices.
 
         Parameters
@@ -289,7 +294,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n, n)
             SPD matrices; not modified.
         y : array-like of shape (n_samples,), default=None
-            Class labels of the matrices, as in :meth:`fit`.
+            Class labels of the matrices, not their domains, as in :meth:`fit`.
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
@@ -301,11 +306,12 @@ class Recentering(TransformerMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n, n)
             The re-centered matrices X, with the means of their own domains.
         """
-        Z = self.fit(X, y, domain, sample_weight).transform(X, domain=domain)
+        self.fit(X, y, domain=domain, sample_weight=sample_weight)
+        Z = self.transform(X, domain=domain)
         self._add_target(*target_of(**target))
         return Z
 
-    def transform(self, X, domain=None):
+    def transform(self, X, *, domain=None):
         """Re-center matrices with the means of their domains.
 
         Parameters
@@ -315,9 +321,10 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix. For a new domain, such as a new session, pass a
             new label: its matrices, at least two, are then re-centered with their mean.
-            None, the default, is allowed if :meth:`fit` or :meth:`partial_fit` was
-            called without ``domain`` or with target matrices. All matrices are then
-            re-centered with the mean of these calls, or of the target matrices.
+            None, the default, is required if :meth:`fit` or :meth:`partial_fit` was
+            called without ``domain``, and allowed after a fit with target matrices. All
+            matrices are then re-centered with the mean of these calls, or of the target
+            matrices.
 
         Returns
         -------
@@ -327,23 +334,18 @@ class Recentering(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If ``domain`` is None although :meth:`fit` was called with ``domain``, if a
-            new domain contains only one matrix, or if X is malformed, as for
-            :meth:`fit`.
+            If ``domain`` is None although :meth:`fit` was called with ``domain``, or
+            vice versa, if a label is text and a known label is the same number, or vice
+            versa, if a new domain contains only one matrix, or if X is malformed, as
+            for :meth:`fit`.
         """
         check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False, hermitian=True)
         Z, means = np.empty_like(X), self.means_
-        for label, members in domains_of(domain, len(X)):
+        for label, members in _consistent_domains(domain, len(X), means):
             matrices = in_double(X[members])
             if label in means:
                 mean = means[label]
-            elif label is None:
-                raise ValueError(
-                    "Pass domain, the domain of each matrix, as in fit. In pipelines, "
-                    "call sklearn.set_config(enable_metadata_routing=True) before fit. "
-                    "In cross-validation, use scoring=make_domain_scorer(...)."
-                )
             else:
                 mean = _mean_of_domain(label, matrices, self._used_metric)
             # The symmetric root of the inverse mean, without an additional rotation, by
@@ -422,6 +424,40 @@ def domains_of(domain, n_samples):
         domain = domain.astype("M8[us]")  # tolist() converts nanoseconds to integers
     labels = dict.fromkeys(domain.tolist())
     return [(label, np.flatnonzero(domain == label)) for label in labels]
+
+
+def _consistent_domains(domain, n_samples, known):
+    """``domains_of``; ValueError if the labels do not agree with the known domains.
+
+    Either all calls have labels, or none. Known domains of both kinds are training
+    domains and target matrices.
+    """
+    domains = domains_of(domain, n_samples)
+    texts = {str(label): label for label in known if label is not None}
+    for label, _ in domains:
+        if label in known or not known:
+            continue
+        if label is None:
+            raise ValueError(
+                "Pass domain, the domain of each matrix, as in fit. In pipelines, call "
+                "sklearn.set_config(enable_metadata_routing=True) before fit. In "
+                "cross-validation, use scoring=make_domain_scorer(...), and after a "
+                "grid search best_estimator_.predict(X, domain=...)."
+            )
+        if list(known) == [None]:
+            raise ValueError(
+                f"domain contains {label!r}, but the last fit or adapt received no "
+                "domain. Pass domain there, too: for a single domain one label, such "
+                'as domain="train".'
+            )
+        same = texts.get(str(label))
+        if same is not None:
+            raise ValueError(
+                f"domain contains {label!r} ({type(label).__name__}), but the known "
+                f"domain is {same!r} ({type(same).__name__}). Pass labels of the same "
+                "type."
+            )
+    return domains
 
 
 def _check_classes_of_domains(y, domains):

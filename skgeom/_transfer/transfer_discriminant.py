@@ -32,7 +32,6 @@ from skgeom.geometry._spd import (
     from_upper_triangles,
     hermitian_from_upper_triangles,
 )
-from skgeom.utils._dask import score_by_blocks
 from skgeom.utils._mixins import log_odds
 from skgeom.utils._sklearn import Interval, StrOptions, num_samples, positive
 from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
@@ -58,9 +57,9 @@ _DOMAIN = """
 domain : array-like of shape (n_samples,), default=None
     Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
     domain, such as a new session, pass a new label. None, the default, is
-    allowed if the last call of :meth:`fit` or :meth:`adapt`, or a later call of
-    :meth:`partial_adapt`, had no ``domain``. All matrices are then re-centered
-    with the mean of the calls without ``domain``.
+    required if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``,
+    and an error otherwise. All matrices are then re-centered with the mean of
+    the calls without ``domain``.
 """
 
 
@@ -200,7 +199,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     >>> gains = np.random.default_rng(0).lognormal(size=(4, 3))[domain]
     >>> X = gains[:, :, None] * X * gains[:, None, :]
     >>> known, new = domain < 3, domain == 3
-    >>> model = TransferDiscriminantAnalysis().fit(X[known], y[known], domain[known])
+    >>> model = TransferDiscriminantAnalysis()
+    >>> model = model.fit(X[known], y[known], domain=domain[known])
     >>> model = model.adapt(X[new])  # no labels
     >>> model.score(X[new], y[new])
     0.9
@@ -247,6 +247,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self,
         X,
         y,
+        *,
         domain=None,
         sample_weight=None,
         X_target_unlabeled=None,
@@ -263,6 +264,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             Class labels of the matrices.
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
+            If pyRiemann encoded the domains in ``y``, first call
+            ``X, y, domain = pyriemann.transfer.decode_domains(X, y)``.
         {sample_weight}
         X_target_unlabeled : array-like of shape (n_target_samples, n, n), default=None
             SPD matrices of a new subject, to which :meth:`adapt` adapts after the fit.
@@ -312,7 +315,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             X, y, domain, weights = _with_target(X, y, domain, weights, *added)
         self.classes_, y = encoded_labels(y, type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
-        self.recentering_.fit(X, self.classes_[y], domain, weights)
+        self.recentering_.fit(X, self.classes_[y], domain=domain, sample_weight=weights)
         if weights is None:
             weights = np.ones(len(X))
         Z = self.recentering_.transform(X, domain=domain)
@@ -361,7 +364,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             return self.adapt(target)
 
     @fit_method(updates=True)
-    def adapt(self, X, domain=None):
+    def adapt(self, X, *, domain=None):
         """Adapt the class means to a new subject, without class labels.
 
         Expectation maximization moves the class means of :meth:`fit` towards the
@@ -396,7 +399,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return self._adapt_means()
 
     @fit_method(updates=True)
-    def partial_adapt(self, X, domain=None):
+    def partial_adapt(self, X, *, domain=None):
         """Adapt the class means to further matrices of the same subject.
 
         Use this method to adapt online, for example after each trial. First,
@@ -411,9 +414,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n, n)
             SPD matrices in temporal order; not modified.
         domain : array-like of shape (n_samples,) or scalar, default=None
-            Domain label of each matrix, or of all matrices. None for a single domain.
-            Use a new label for a new subject: the label of a training domain continues
-            from the mean of that domain.
+            Domain label of each matrix, or of all matrices. None only if the last
+            :meth:`fit` or :meth:`adapt` had no ``domain``. Use a new label for a new
+            subject: the label of a training domain continues from the mean of that
+            domain.
 
         Returns
         -------
@@ -456,7 +460,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @predict_method
     @substitute_docs(domain=_DOMAIN)
-    def decision_function(self, X, domain=None):
+    def decision_function(self, X, *, domain=None):
         """Compute the class scores.
 
         Parameters
@@ -475,7 +479,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @predict_method
     @substitute_docs(domain=_DOMAIN)
-    def predict(self, X, domain=None):
+    def predict(self, X, *, domain=None):
         """Predict the most probable class of each matrix.
 
         Parameters
@@ -493,7 +497,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @predict_method
     @substitute_docs(domain=_DOMAIN)
-    def predict_log_proba(self, X, domain=None):
+    def predict_log_proba(self, X, *, domain=None):
         """Compute the logarithms of the class probabilities.
 
         Parameters
@@ -511,7 +515,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @predict_method
     @substitute_docs(domain=_DOMAIN)
-    def predict_proba(self, X, domain=None):
+    def predict_proba(self, X, *, domain=None):
         """Compute the class probabilities.
 
         Parameters
@@ -527,9 +531,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """
         return softmax(self._scores(X, domain), axis=1)
 
-    @score_by_blocks
     @substitute_docs(domain=_DOMAIN)
-    def score(self, X, y, sample_weight=None, domain=None):
+    def score(self, X, y, *, domain=None, sample_weight=None):
         """Compute the accuracy of the predicted classes.
 
         Parameters
@@ -538,16 +541,16 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             SPD matrices.
         y : array-like of shape (n_samples,)
             True class labels of the matrices.
+        {domain}
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the matrices.
-        {domain}
 
         Returns
         -------
         float
             The fraction of correctly classified matrices.
         """
-        predicted = self.predict(X, domain)
+        predicted = self.predict(X, domain=domain)
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _scores(self, X, domain):

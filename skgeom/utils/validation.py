@@ -865,9 +865,9 @@ def check_stack(X, name, hermitian=False):
     if len(shape) != 3:
         raise ValueError(
             f"{name} requires SPD matrices, X of shape (n_samples, n, n), but got an "
-            f"array of {len(shape)} dimensions. Reshape your data, for one matrix to "
-            "X[None], or compute covariance matrices first. For vectors, use RSLVQ or "
-            "GMLVQ."
+            f"array of {len(shape)} dimensions. Reshape your data, one matrix to "
+            "X[None] and flattened matrices to X.reshape(-1, n, n), or first compute "
+            "covariance matrices. For several frequency bands, fit one estimator each."
         )
     if shape[1] != shape[2]:
         raise ValueError(

@@ -99,7 +99,7 @@ def test_recentered_complex_matrices(phases, metric):
         assert_allclose(model.means_[d], mean, rtol=1e-6, atol=1e-6)
         root = invsqrtm(model.means_[d])
         assert_allclose(Z[domain == d], root @ X[domain == d] @ root, atol=1e-10)
-    assert np.iscomplexobj(model.partial_fit(X[:3]).means_[None])
+    assert np.iscomplexobj(model.partial_fit(X[:3], domain="new").means_["new"])
     online = Recentering(metric=metric).partial_fit(X[:1]).partial_fit(X[1:2])
     mean = geodesic(X[0], X[1], 0.5, metric=metric)
     assert_allclose(online.means_[None], mean, atol=1e-12)

@@ -107,9 +107,9 @@ def test_pipelines_receive_domains(subjects):
 def test_pos_label_selects_the_class_of_the_scores(subjects, positive):
     X, y, domain = subjects
     y = np.array(["left", "right"])[y]
-    model = TransferDiscriminantAnalysis().fit(X, y, domain)
+    model = TransferDiscriminantAnalysis().fit(X, y, domain=domain)
     column = ["left", "right"].index(positive)
-    of_class = model.predict_proba(X, domain)[:, column]
+    of_class = model.predict_proba(X, domain=domain)[:, column]
     expected = {
         brier_score_loss: np.mean((of_class - (y == positive)) ** 2),
         average_precision_score: average_precision_score(y == positive, of_class),
@@ -127,8 +127,8 @@ def test_pos_label_selects_the_class_of_the_scores(subjects, positive):
 def test_averages_over_classes_need_no_pos_label(subjects):
     X, y, domain = subjects
     y = np.array(["left", "right"])[y]
-    model = TransferDiscriminantAnalysis().fit(X, y, domain)
-    predicted = model.predict(X, domain)
+    model = TransferDiscriminantAnalysis().fit(X, y, domain=domain)
+    predicted = model.predict(X, domain=domain)
     scorer = make_domain_scorer(f1_score, average="macro")
     of_class = [f1_score(y, predicted, pos_label=label) for label in ("left", "right")]
     assert_allclose(scorer(model, X, y, domain), np.mean(of_class))
@@ -139,17 +139,17 @@ def test_averages_over_classes_need_no_pos_label(subjects):
 def test_unknown_methods_are_errors():
     with pytest.raises(ValueError, match=r"response_method' .*'transform'"):
         make_domain_scorer(accuracy_score, response_method="transform")
-    with pytest.raises(TypeError, match=r"score_func' .*'accuracy'"):
+    with pytest.raises(TypeError, match="balanced_accuracy_score, not 'accur"):
         make_domain_scorer("accuracy")
     with pytest.raises(ValueError, match="adapt=False for LogisticRegression"):
-        make_domain_scorer(accuracy_score, adapt=True)(LogisticRegression(), [], [])
+        make_domain_scorer(accuracy_score, adapt=True)(LogisticRegression(), [], [], [])
 
 
-def test_adaptation_without_domains_warns(subjects):
+@pytest.mark.parametrize("adapt", [False, True])
+def test_scores_without_domains_warn(subjects, adapt):
     X, y, domain = subjects
-    scorer = make_domain_scorer(accuracy_score, adapt=True)
-    model = TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y, domain)
+    scorer = make_domain_scorer(accuracy_score, adapt=adapt)
+    model = TransferDiscriminantAnalysis(shrinkage=0.5)
     with pytest.warns(UserWarning, match="received no domain.*enable_metadata_routing"):
-        scorer(model, X, y)
-    scorer(model, X, y, domain=domain)
-    scorer(TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y), X, y)
+        cross_validate(model, X, y, scoring=scorer)
+    scorer(model.fit(X, y, domain=domain), X, y, domain=domain)

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.geodesic import geodesic_riemann
 from pyriemann.geometry.mean import mean_euclid, mean_logeuclid, mean_riemann
 from pyriemann.transfer import TLCenter, encode_domains
+from sklearn.base import clone
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
 from skgeom.datasets import make_spd_classes
@@ -37,7 +38,7 @@ def test_is_the_centring_of_pyriemann(people, metric):
     for label, mean in ours.means_.items():
         assert_allclose(mean, MEANS[metric](X[domain == label]), rtol=1e-6)
     new = X[domain == "cy"][:5]
-    assert_allclose(ours.transform(new, ["cy"] * 5), theirs.transform(new), atol=1e-6)
+    assert_allclose(ours.transform(new, domain="cy"), theirs.transform(new), atol=1e-6)
 
 
 @pytest.mark.parametrize("amplitude", [1e-7, 1e-10])
@@ -72,12 +73,13 @@ def test_labels_of_domains_may_be_numbers_or_text_or_dates_or_none(people):
     dates = np.datetime64("2026-01-01") + codes
     for unit in ("D", "s", "ns"):
         model = Recentering().fit(X, domain=dates.astype(f"M8[{unit}]"))
-        Z = model.transform(X, dates.astype("M8[ns]"))
+        Z = model.transform(X, domain=dates.astype("M8[ns]"))
         assert_allclose(Z, expected, rtol=1e-12, atol=1e-12)
     one = Recentering().fit(X)
     assert list(one.means_) == [None] and one.counts_ == {None: len(X)}
-    same = Recentering().fit(X, domain=np.zeros(len(X), int))
-    assert_array_equal(one.transform(X), same.transform(X, np.zeros(len(X), int)))
+    zeros = np.zeros(len(X), int)
+    same = Recentering().fit(X, domain=zeros)
+    assert_array_equal(one.transform(X), same.transform(X, domain=zeros))
     assert_allclose(one.reference_, one.means_[None], rtol=1e-10)
 
 
@@ -85,7 +87,7 @@ def test_a_new_domain_is_recentered_by_its_own_mean(people):
     X, _, domain = people
     new = domain == "cy"
     model = Recentering().fit(X[~new], domain=domain[~new])
-    Z = model.transform(X, domain)
+    Z = model.transform(X, domain=domain)
     assert_allclose(Z, Recentering().fit_transform(X, domain=domain), atol=1e-12)
     assert set(model.means_) == {"ann", "bo"}  # it is not kept
 
@@ -109,7 +111,8 @@ def test_running_mean(people, metric):
         else:
             assert_allclose(online.means_[label], MEANS[metric](own), rtol=1e-8)
     at_once = Recentering(metric=metric).partial_fit(X, domain=domain)
-    assert_allclose(at_once.transform(X, domain), online.transform(X, domain))
+    found, expected = (m.transform(X, domain=domain) for m in (at_once, online))
+    assert_allclose(found, expected)
 
 
 def test_a_new_domain_starts_from_the_reference(people):
@@ -198,9 +201,11 @@ def test_one_label_for_all_matrices(people, label):
     X, y, _ = people
     new = Recentering().fit(X, domain=label)
     assert list(new.means_) == list(Recentering().fit(X, domain=[label] * 72).means_)
-    assert_array_equal(new.transform(X[:5], label), new.transform(X[:5], [label] * 5))
+    once, repeated = (new.transform(X[:5], domain=d) for d in (label, [label] * 5))
+    assert_array_equal(once, repeated)
     model = TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y).adapt(X, domain=label)
-    assert_array_equal(model.predict(X, label), model.predict(X, [label] * 72))
+    once, repeated = (model.predict(X, domain=d) for d in (label, [label] * 72))
+    assert_array_equal(once, repeated)
     with pytest.raises(ValueError, match="domain contains NaN"):
         Recentering().fit(X, domain=np.nan)
 
@@ -211,7 +216,7 @@ def test_errors(people):
     with pytest.raises(ValueError, match=r"Pass domain.*enable_metadata_routing"):
         model.transform(X)
     with pytest.raises(ValueError, match=r"'dan' has one sample.*partial_fit"):
-        model.transform(X[:2], ["ann", "dan"])
+        model.transform(X[:2], domain=["ann", "dan"])
     with pytest.raises(ValueError, match=r"one label per sample, 72 .* \(71,\)"):
         model.fit(X, domain=domain[1:])
     with pytest.raises(ValueError, match="domain contains NaN"):
@@ -232,10 +237,61 @@ def test_weights_are_copies_in_each_domain(metric):
     X, _ = make_spd_classes(2, 10, 3, random_state=0)
     domain, weights = np.repeat(["a", "b", "unused"], [8, 8, 4]), np.arange(20) % 4
     weights[16:] = 0
-    model = Recentering(metric=metric).fit(X, None, domain, weights)
-    copies = X.repeat(weights, axis=0), None, domain.repeat(weights)
-    again = Recentering(metric=metric).fit(*copies)
+    model = Recentering(metric=metric).fit(X, domain=domain, sample_weight=weights)
+    copies = X.repeat(weights, axis=0)
+    again = Recentering(metric=metric).fit(copies, domain=domain.repeat(weights))
     assert model.counts_ == again.counts_ == {"a": 12, "b": 12}
     for label, mean in again.means_.items():
         assert_allclose(model.means_[label], mean, rtol=1e-9)
     assert_allclose(model.reference_, again.reference_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", BY_DOMAIN)
+def test_domains_are_passed_by_name(people, estimator):
+    """The second argument would be y in some methods, and the domain in others."""
+    X, y, domain = people
+    model = clone(estimator).fit(X, y, domain=domain)
+    calls = {"fit": (X, y), "partial_fit": (X, y), "fit_transform": (X, y)}
+    calls |= {"score": (X, y)}
+    methods = "transform adapt partial_adapt predict predict_proba predict_log_proba"
+    calls |= dict.fromkeys([*methods.split(), "decision_function"], (X,))
+    for name, arguments in calls.items():
+        if hasattr(model, name):
+            with pytest.raises(TypeError, match=rf"{name}\(\) takes .* positional"):
+                getattr(model, name)(*arguments, domain)
+
+
+def test_all_calls_have_labels_or_none(people):
+    X, y, domain = people
+    alone, several = (Recentering().fit(X, domain=d) for d in (None, domain))
+    for method in (alone.transform, alone.partial_fit):
+        with pytest.raises(ValueError, match=r"contains .new., but .* domain=.train."):
+            method(X, domain="new")
+    online = Recentering().partial_fit(X[:9], domain="today")
+    for method in (several.transform, several.partial_fit, online.partial_fit):
+        with pytest.raises(ValueError, match=r"Pass domain.*best_estimator_\.predict"):
+            method(X)
+    assert list(online.means_) == ["today"] and online.counts_ == {"today": 9}
+    model = TransferDiscriminantAnalysis(shrinkage=0.5).fit(X, y, domain=domain)
+    for method in (model.adapt(X).predict, model.partial_adapt):
+        with pytest.raises(ValueError, match="fit or adapt received no domain"):
+            method(X, domain="new")
+    model.partial_adapt(X[:9])
+    # Target matrices have no label, and belong to training domains that have labels.
+    known = Recentering().fit(X, domain=domain, X_target_unlabeled=X)
+    for label in (None, domain, "new"):
+        known.transform(X, domain=label)
+
+
+def test_the_number_and_the_text_of_a_domain_are_not_two_domains(people):
+    X, _, _ = people
+    numbers = np.arange(len(X)) % 3
+    model = Recentering().fit(X, domain=numbers)
+    message = r"contains '0' \(str\), but the known domain is 0 \(int\)"
+    for method in (model.transform, model.partial_fit):
+        with pytest.raises(ValueError, match=message):
+            method(X, domain=numbers.astype(str))
+    with pytest.raises(ValueError, match=r"contains 0 \(int\), but .* '0' \(str\)"):
+        Recentering().fit(X, domain=numbers.astype(str)).transform(X, domain=numbers)
+    model.transform(X, domain=numbers.astype(float))
+    model.transform(X, domain="new")

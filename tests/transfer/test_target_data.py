@@ -48,12 +48,13 @@ def test_recentering_by_target_matrices(signals, name):
 def test_fit_adapts_to_target_matrices(signals):
     signals, y, subject = signals
     X, known = Covariances("oas").transform(signals), subject < 3
-    data, target = (X[known], y[known], subject[known]), X[~known]
+    data, target = (X[known], y[known]), X[~known]
+    domain = subject[known]
     model = TransferDiscriminantAnalysis(prior_strength=10)
-    adapted = model.fit(*data, X_target_unlabeled=target[:40])
+    adapted = model.fit(*data, domain=domain, X_target_unlabeled=target[:40])
     assert adapted.adaptation_ == "means"
     proba = adapted.predict_proba(target)
-    expected = model.fit(*data).adapt(target[:40]).predict_proba(target)
+    expected = model.fit(*data, domain=domain).adapt(target[:40]).predict_proba(target)
     assert_array_equal(proba, expected)
 
 
@@ -66,12 +67,14 @@ def test_labeled_target_matrices_count_ten_times(signals, weights):
     rows = np.append(np.arange(180).repeat(copies), np.arange(180, 220).repeat(10))
     for domain in (subject[known], None):
         copied = TransferDiscriminantAnalysis().fit(
-            X[rows], y[rows], subject[rows] if domain is not None else rows < 180
+            X[rows],
+            y[rows],
+            domain=subject[rows] if domain is not None else rows < 180,
         )
         model = TransferDiscriminantAnalysis().fit(
             X[known],
             y[known],
-            domain,
+            domain=domain,
             sample_weight=weights,
             X_target_labeled=target,
             y_target_labeled=labels,
@@ -134,7 +137,7 @@ def test_pipelines_transform_target_signals(signals):
     expected = TransferDiscriminantAnalysis().fit(
         X[known],
         y[known],
-        subject[known],
+        domain=subject[known],
         X_target_labeled=X_target,
         y_target_labeled=y[~known],
     )
@@ -160,9 +163,10 @@ def test_evaluation_of_moabb_equals_a_loop(tmp_path, monkeypatch):
     for row in used["results"].itertuples():
         own = subject == int(row.subject)
         test = own & (session == row.session) & ~first
-        data = X[~own], y[~own], subject[~own]
+        data = X[~own], y[~own]
         if row.pipeline == "adapted":
-            model = TransferDiscriminantAnalysis().fit(*data).adapt(X[own & first])
+            model = TransferDiscriminantAnalysis().fit(*data, domain=subject[~own])
+            model.adapt(X[own & first])
             scores = model.predict_proba(X[test])[:, 1]
         else:
             Z = Recentering().fit_transform(X[~own], domain=subject[~own])

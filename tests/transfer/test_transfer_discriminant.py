@@ -44,7 +44,7 @@ def fitted(moved, **parameters):
     X, y, domain = moved
     known = domain < 4
     model = TransferDiscriminantAnalysis(**parameters)
-    return model.fit(X[known], y[known], domain[known]), X[~known], y[~known]
+    return model.fit(X[known], y[known], domain=domain[known]), X[~known], y[~known]
 
 
 def test_adaptation_finds_classes_that_moved(moved):
@@ -111,7 +111,7 @@ def test_class_proportions_are_estimated(rng):
         L = centers[y] + 0.3 * rng.normal(size=(len(y), 4, 4))
         return expm(L + L.mT)
 
-    model = TransferDiscriminantAnalysis().fit(sample(y), y)
+    model = TransferDiscriminantAnalysis().fit(sample(y), y, domain="known")
     y = np.repeat([0, 1, 2], [90, 90, 15])
     X = sample(y)
     unadapted = cohen_kappa_score(y, model.predict(X, domain=np.zeros(len(y))))
@@ -145,9 +145,9 @@ def test_priors(moved):
     X, y, domain = moved
     rare = (y != "a") | (np.arange(len(y)) % 4 == 0)
     X, y, domain = X[rare], y[rare], domain[rare]
-    model = TransferDiscriminantAnalysis().fit(X, y, domain)
+    model = TransferDiscriminantAnalysis().fit(X, y, domain=domain)
     assert_allclose(model.priors_, np.unique(y, return_counts=True)[1] / len(y))
-    uniform = TransferDiscriminantAnalysis(priors="uniform").fit(X, y, domain)
+    uniform = TransferDiscriminantAnalysis(priors="uniform").fit(X, y, domain=domain)
     assert_allclose(uniform.priors_, 1 / 3)
     frequent = [np.mean(m.predict(X, domain=domain) == "a") for m in (model, uniform)]
     assert frequent[0] < frequent[1]
@@ -160,7 +160,7 @@ def test_domains_of_one_matrix(moved):
     model, X, _ = fitted(moved)
     with pytest.raises(ValueError, match=r"X has one sample.*partial_adapt"):
         model.adapt(X[:1])
-    model.partial_adapt(X[:1], ["new"])
+    model.partial_adapt(X[:1], domain=["new"])
     assert model.predict(X[:1], domain=["new"])[0] in model.classes_
 
 
@@ -182,7 +182,7 @@ def test_without_adaptation_it_is_lda_of_weighted_logarithms(relevance, number, 
     vectors = upper(R @ logarithms @ R)
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4).fit(vectors, y)
     model = TransferDiscriminantAnalysis(shrinkage=0.4, relevance=relevance)
-    model.fit(X, y, domain)
+    model.fit(X, y, domain=domain)
     expected = lda.predict_proba(vectors)
     assert_allclose(model.predict_proba(X, domain=domain), expected, atol=1e-8)
     # The class means are given without the weights.
@@ -223,7 +223,7 @@ def test_refused_data_leave_it_as_it_was(moved):
         with pytest.raises(ValueError, match=r"X\[5\] is not positive definite"):
             method(indefinite)
         with pytest.raises(ValueError, match=r"domain must .* got shape \(2,\)"):
-            method(X, ["a", "b"])
+            method(X, domain=["a", "b"])
         with pytest.raises(ValueError, match="expecting 4 features"):
             method(X[:, :2, :2])
     assert model.recentering_ is recentering
@@ -254,7 +254,7 @@ def test_adaptation_to_a_new_subject_is_never_much_worse(subject):
     others = [trials_of(s)[:2] for s in (1, 2, 3, 4) if s != subject]
     X, y = map(np.concatenate, zip(*others, strict=True))
     model = TransferDiscriminantAnalysis(shrinkage=0.5)
-    model.fit(X, y, np.arange(len(X)) // 288)
+    model.fit(X, y, domain=np.arange(len(X)) // 288)
     X, y = (array[:288] for array in trials_of(subject)[:2])
     rare = np.arange(288) % 7 == 0
     gains = []
@@ -284,9 +284,9 @@ def test_copies_are_no_evidence():
 
 def test_shrinkage_does_not_depend_on_the_names_of_domains(moved, capsys):
     X, y, domain = moved
-    model = TransferDiscriminantAnalysis(verbose=1).fit(X, y, domain)
+    model = TransferDiscriminantAnalysis(verbose=1).fit(X, y, domain=domain)
     assert f"shrinkage {model.shrinkage_:g} and temp" in capsys.readouterr().out
-    renamed = clone(model).fit(X, y, (domain * 3) % 5)
+    renamed = clone(model).fit(X, y, domain=(domain * 3) % 5)
     assert renamed.shrinkage_ == model.shrinkage_
     selections = model.selection_, renamed.selection_
     assert_allclose(*(each.scores for each in selections), rtol=1e-6)
@@ -302,14 +302,13 @@ def test_selection_calibrates_probabilities():
     (X, new), (y, true), (domain, _) = (
         (a[domain < 3], a[domain == 3]) for a in (X, y, domain)
     )
-    model = TransferDiscriminantAnalysis().fit(X, y, domain)
-    given = clone(model).set_params(shrinkage=model.shrinkage_).fit(X, y, domain)
-    new_domain = np.full(len(new), 3)
-    calibrated, raw = (m.decision_function(new, new_domain) for m in (model, given))
+    model = TransferDiscriminantAnalysis().fit(X, y, domain=domain)
+    given = clone(model).set_params(shrinkage=model.shrinkage_).fit(X, y, domain=domain)
+    calibrated, raw = (m.decision_function(new, domain=3) for m in (model, given))
     # Differences, because log-probabilities contain a term that all classes share.
     gaps = np.diff(raw) / model.temperature_
     assert_allclose(np.diff(calibrated), gaps, rtol=1e-6, atol=1e-9)
-    proba = (m.predict_proba(new, new_domain) for m in (model, given))
+    proba = (m.predict_proba(new, domain=3) for m in (model, given))
     calibrated, raw = (log_loss(true, p) for p in proba)
     assert calibrated < np.log(3) < raw
 
@@ -358,11 +357,12 @@ def test_weights_are_copies_in_each_domain(scalar):
     options = {"domain": 7 if scalar else domain, "sample_weight": weights}
     model = TransferDiscriminantAnalysis().fit(X, y, **options)
     copied = 7 if scalar else domain.repeat(weights)
-    copies = X.repeat(weights, axis=0), y.repeat(weights), copied
-    again = TransferDiscriminantAnalysis().fit(*copies)
+    copies = X.repeat(weights, axis=0), y.repeat(weights)
+    again = TransferDiscriminantAnalysis().fit(*copies, domain=copied)
     assert model.shrinkage_ == again.shrinkage_
     assert_allclose(model.temperature_, again.temperature_, rtol=1e-6)
     assert_allclose(model.priors_, again.priors_)
     assert_allclose(model.means_, again.means_, rtol=1e-8)
-    new = X[:9], np.full(9, 7 if scalar else domain[0])
-    assert_allclose(model.predict_proba(*new), again.predict_proba(*new), rtol=1e-6)
+    new = 7 if scalar else domain[0]
+    found, expected = (m.predict_proba(X[:9], domain=new) for m in (model, again))
+    assert_allclose(found, expected, rtol=1e-6)
