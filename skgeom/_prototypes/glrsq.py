@@ -108,13 +108,12 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         of the epoch, as in the code of the authors of [1]_: in late epochs, samples
         close to the decision boundary contribute most to the steps.
     class_weight : "balanced", None or dict, default="balanced"
-        Class weights in training, which multiply the sample weights. With
-        ``"balanced"``, all classes have the same total weight, so a large class does
-        not dominate a small class; ``partial_fit`` balances the weights of all samples
-        so far. A dict maps labels to positive numbers. None sets all weights to 1. The
-        default differs from the other prototype classifiers, because on matrices with
-        one large class, it increases the accuracy of GLRSQ, not only the balanced
-        accuracy.
+        Class weights, which multiply ``sample_weight``. A dict maps labels to positive
+        numbers, and labels that it does not contain have the weight 1. With
+        ``"balanced"``, all classes have the same total weight; ``partial_fit`` balances
+        the weights of all samples so far. The default differs from the other prototype
+        classifiers, because on matrices with one large class, it increases the accuracy
+        of GLRSQ, not only the balanced accuracy.
     {temperature}
     {init}
     {solver}

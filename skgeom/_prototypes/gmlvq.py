@@ -51,9 +51,9 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         The slope s of the sigmoid :math:`\phi`. The default differs from ``"auto"`` of
         :class:`GLRSQ`, which is the same number for the same solver.
     class_weight : None, "balanced" or dict, default=None
-        Class weights in training, which multiply the sample weights. With
-        ``"balanced"``, all classes have the same total weight. A dict maps labels to
-        positive numbers. None sets all weights to 1.
+        Class weights, which multiply ``sample_weight``. A dict maps labels to positive
+        numbers, and labels that it does not contain have the weight 1. With
+        ``"balanced"``, all classes have the same total weight.
     temperature : float or "auto", default="auto"
         Temperature T of the class probabilities (see Notes), in the unit of the
         distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out

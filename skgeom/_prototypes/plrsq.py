@@ -87,10 +87,10 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
     priors : None, "uniform" or array-like, default=None
         Class probabilities in predictions. The probability of a class is divided
         equally among its prototypes. None is the proportions of the classes in the
-        training samples. With ``"uniform"``, all classes have the same probability, as
-        in [1]_. An array of shape (n_classes,) contains the probabilities in the order
-        of ``classes_``, and sums to one. Training uses the proportions of the classes,
-        or equal probabilities with ``class_weight="balanced"``.
+        training samples, with their weights, which training always uses. With
+        ``"uniform"``, all classes have the same probability, as in [1]_. An array of
+        shape (n_classes,) contains the probabilities in the order of ``classes_``, and
+        sums to one.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         return scores / self.temperature_ + log_priors
 
     def _calibrate(self, samples, model):
-        self.priors_ = check_priors(self.priors, known_sums(model))
+        self.priors_ = check_priors(self.priors, self._known_sums(model))
         if self.representability != "auto":
             candidates = [float(self.representability)]
         elif self._is_stochastic(model.metric):
@@ -146,7 +146,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
                 "partial_fit does not support sigma2='learn'. Set sigma2 to a number "
                 "or 'auto', or call fit."
             )
-        self.priors_ = check_priors(self.priors, known_sums(model))
+        self.priors_ = check_priors(self.priors, self._known_sums(model))
         weight, temperature = self.representability, self.temperature
         self.representability_ = 0.0 if weight == "auto" else float(weight)
         kept = getattr(self, "temperature_", 1.0)
@@ -161,7 +161,6 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         if not folds.parts:
             return None
         labels, priors = folds.labels, to_numpy(self.priors_)
-        # The costs of errors of a dict ``class_weight`` remain in the weights.
         factors = priors / self._training_priors(model)
         weights = folds.weights * factors[labels]
         weights = weights / weights.sum()
@@ -190,12 +189,14 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
 
     def _training_priors(self, model, streams=False):
         """Probabilities of the classes in training."""
-        # The weights of a dict do not change the priors: they are costs of errors, and
-        # shift the decision boundary. Changed priors would cancel the shift.
-        balanced = self.class_weight == "balanced"
-        sums = known_sums(model)
-        sums = shrink_towards_equal(sums) if streams else sums
-        return check_priors("uniform" if balanced else None, sums)
+        sums = self._known_sums(model)
+        return check_priors(None, shrink_towards_equal(sums) if streams else sums)
+
+    def _known_sums(self, model):
+        """Sums of the training weights; equal until all classes have samples."""
+        sums = to_numpy(model.class_sums)
+        sums = sums * self._class_factors(sums)
+        return sums if sums.all() else np.ones_like(sums)
 
     def _loss(self, model, representability=None, streams=False):
         """The loss with the weight ``representability``, or ``representability_``."""
@@ -236,12 +237,6 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
                 f"with the {model.metric.name} metric uses stochastic steps. Set "
                 "sigma2 to a number or 'auto'."
             )
-
-
-def known_sums(model):
-    """Sums of the weights of the classes; equal until all classes have samples."""
-    sums = to_numpy(model.class_sums)
-    return sums if sums.all() else np.ones_like(sums)
 
 
 def shrink_towards_equal(sums):
