@@ -753,7 +753,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             samples, model, progress = parts
             progress = replace(progress, n_epochs=0.0)
         n_epochs = progress.n_epochs
-        self._calibrate_stream(model, after_fit=np.isinf(n_epochs))
+        first = replace(model, prototypes=progress.start)
+        self._calibrate_stream(first, after_fit=np.isinf(n_epochs))
         if model.n_classes < 2:  # nothing to separate
             model = replace(model, scale=self._scale(model, n_epochs))
             self._store(Fit(model, np.empty(0), 0), progress)
