@@ -87,8 +87,8 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
     regularization : "auto" or float, default="auto"
         A number is a variance, in squared units of X, that is added to the variances of
         all features; the covariances are not shrunk, and T is 1. With ``"auto"``, the
-        covariances are those of regularized discriminant analysis (see the notes),
-        unless ``covariance_estimator`` is given.
+        covariances are those of regularized discriminant analysis (see the notes). If
+        ``covariance_estimator`` is given, ``"auto"`` adds nothing.
     covariance_estimator : None, str, or object, default=None
         Estimator of the class covariances in :meth:`fit`, as in
         :meth:`ClassStatistics.from_data`. None uses the maximum likelihood covariances,
@@ -414,6 +414,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         self._distinct_shares = {}
 
     def _store(self, statistics, classes, announced=False):
+        """Set the statistics, classes and priors, which the Gaussians require."""
         # Whether partial_fit received all classes, so that no class can be added.
         self._announced = announced
         # Statistics of validated samples have no feature names.
@@ -427,9 +428,9 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
     def _set_gaussians(self, held_out=None):
         """Compute the Gaussians from ``statistics_``, with selection if held out.
 
-        Without Gaussians, because a covariance is singular, ``_gaussians`` is None.
+        Without Gaussians, because a covariance is singular, ``_whiteners`` is None.
         """
-        self._gaussians = None
+        self._whiteners = None
         statistics = in_host_memory(self.statistics_)
         is_shared, n_classes = self.covariance == "shared", len(statistics.counts)
         self.class_shrinkages_, self.ridge_ = np.full(n_classes, 1.0 * is_shared), 0.0
@@ -446,7 +447,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
             rows = np.minimum(np.searchsorted(seen, self.classes_), len(seen) - 1)
         self._means = statistics.means[rows]
         rows = rows if len(gaussians.whiteners) > 1 else slice(None)
-        self._gaussians = gaussians.whiteners[rows]
+        self._whiteners = gaussians.whiteners[rows]
         self._log_scales = gaussians.log_scales[rows]
 
     def _shrunk_gaussians(self, statistics, held_out):
@@ -457,7 +458,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         if held_out is not None:
             current_progress().stage("selection")
             coordinates = coordinates_of(statistics, n_distinct, TARGETS)
-            poolings = POOLINGS[:1] if is_shared else POOLINGS
+            poolings = (np.inf,) if is_shared else POOLINGS
             self.selection_ = select_covariances(
                 held_out, coordinates, self.priors_, poolings
             )
@@ -486,9 +487,9 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
         """
         X = validate_data(self, X, reset=False)
         xp, X = namespace(X), in_double(X)
-        if self._gaussians is None:
+        if self._whiteners is None:
             self._set_gaussians()  # raises the error
-        means, whiteners, log_scales = self._means, self._gaussians, self._log_scales
+        means, whiteners, log_scales = self._means, self._whiteners, self._log_scales
         constant = -whiteners.shape[2] * float(np.log(2 * np.pi)) / 2
         with np.errstate(over="ignore", divide="ignore"):
             if whiteners.shape[0] == 1:

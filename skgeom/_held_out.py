@@ -47,6 +47,12 @@ class HeldOut:
         Validated samples, their labels, and their positive weights or None.
     groups : ndarray of int or None
         Indices of the groups of samples of positive weight.
+
+    Attributes
+    ----------
+    X, y, weights, groups
+        The distinct samples that are held out, in NumPy, and their labels, weights and
+        groups.
     """
 
     def __init__(self, X, y, sample_weight=None, groups=None):

@@ -58,7 +58,8 @@ class Selection:
         guide describes the exceptions of KernelDiscriminantAnalysis and
         GaussianRegressor.
     temperature : float
-        The temperature that calibrates the posteriors of the selected candidate.
+        The temperature that calibrates the posteriors of the selected candidate; 1 for
+        filters, which have no probabilities.
 
     See Also
     --------
@@ -194,10 +195,10 @@ def label_noise(n_samples):
 def tempered_scores(scores, labels, weights, n_samples, priors=None):
     r"""Log posteriors of the classes of held-out samples, at the best temperature.
 
-    The posteriors are ``softmax(scores / T)``, so the temperature T does not change the
-    predicted classes. T of a candidate is the power of 2 from 1 upwards with the
-    largest mean log posterior. Labels are random with the probability
-    :func:`label_noise`.
+    Without ``priors``, the posteriors are ``softmax(scores / T)``, so the temperature T
+    does not change the predicted classes, and T is at least 1. T of a candidate is the
+    power of 2 with the largest mean log posterior. Labels are random with the
+    probability :func:`label_noise`.
 
     Parameters
     ----------

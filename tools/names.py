@@ -53,7 +53,7 @@ SHARED = {
     "loss_curve_": ("The cost after each iteration or epoch.", "cost"),
     "max_iter": ("Largest number of iterations.", "iterations"),
     "means_": ("The means of classes, or of domains.", "class means|mean of each"),
-    "metric": ("Metric of SPD matrices.", "metric"),
+    "metric": ("The metric with which samples are compared.", "metric"),
     "n_components": (
         "Dimension of the space onto which samples are projected.",
         "number|size|rows",
@@ -66,6 +66,10 @@ SHARED = {
     "n_landmarks": ("Number of samples that represent all samples.", "landmarks"),
     "objective_": ("The value of the objective that was reached.", "mean|dispersion"),
     "offset_": ("Offsets that center the components.", "offsets"),
+    "omega_": (
+        "The linear map of the samples before distances or kernels are computed.",
+        "matrix|map",
+    ),
     "priors": (
         "Class probabilities in predictions. None: the proportions in training.",
         "probabilities",

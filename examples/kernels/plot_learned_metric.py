@@ -52,14 +52,14 @@ model = models["learned metric"]
 model.metric_selection_  # noqa: B018
 
 # %%
-# The norms of the columns of ``components_`` are the weights of the features. The rows
+# The norms of the columns of ``omega_`` are the weights of the features. The rows
 # are sorted by their norms, so the first two project samples onto the directions in
 # which the probabilities change most.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-axes[0].bar(np.arange(40), np.linalg.norm(model.components_, axis=0))
+axes[0].bar(np.arange(40), np.linalg.norm(model.omega_, axis=0))
 axes[0].set(xlabel="feature", ylabel="weight")
-Z = X_test @ model.components_[:2].T
+Z = X_test @ model.omega_[:2].T
 for label in range(3):
     axes[1].scatter(*Z[y_test == label].T, s=8, label=f"class {label}")
 axes[1].set(xlabel="direction 1", ylabel="direction 2", xticks=[], yticks=[])

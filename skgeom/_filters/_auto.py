@@ -48,8 +48,9 @@ from skgeom.utils.progress import current_progress
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.warn import warn_if_unscaled, warn_user
 
-# Candidates of the shrinkage, and ratio of successive values of sigma^2
-# (benchmarks/bench_constants.py).
+# Candidates of the shrinkage in descending order, below 1, and ratio of successive
+# values of sigma^2 (benchmarks/bench_constants.py). The search starts at the middle
+# shrinkage.
 SHRINKAGES = (0.6, 0.3, 0.0)
 _STEP = 4.0
 # The filters of a fold are optimized with a large tolerance and few iterations, from
@@ -349,8 +350,8 @@ def select(folds, objective_of, shrinkages, sigma2, n_components, constraint):
         candidates = regularizations(folds, shrinkages[-1])
     axes = shrinkages, candidates
     grid = _Grid(folds, objective_of, axes, n_components, constraint)
-    for grid.calibrated in (False, True):
-        best = grid.climb()
+    for calibrated in (False, True):
+        best = grid.climb(calibrated)
         selection = grid.selection(best)
         if grid.above_chance(best):
             break
@@ -376,8 +377,6 @@ class _Grid:
 
     Axis 0 is the shrinkage, and axis 1 is sigma^2, both in descending order.
     """
-
-    calibrated = False
 
     def __init__(self, folds, objective_of, axes, n_components, constraint):
         self.n_components, self.constraint = n_components, constraint
@@ -409,8 +408,13 @@ class _Grid:
         chance = -np.log(self.posteriors[place].shape[1])
         return self.exceeds(place, chance, n_errors=2)
 
-    def climb(self):
-        """The best candidate, from a medium shrinkage and the largest sigma^2."""
+    def climb(self, calibrated):
+        """The best candidate, from a medium shrinkage and the largest sigma^2.
+
+        The scores are computed again, with a temperature for each candidate if they are
+        calibrated; the filters of the folds are not.
+        """
+        self.calibrated = calibrated
         self.scores.clear()
         best, before = (len(self.axes[0]) // 2, 0), None
         self.score(best)

@@ -5,12 +5,14 @@
 2. Selection: ``_select`` determines the shrinkage and sigma^2, with the folds of
    ``_auto.py`` or in closed form, and shrinks the covariances. The candidates of the
    shrinkage are ``SHRINKAGES``, and those of sigma^2 are ``regularizations``, both in
-   ``_auto.py``. To search over one more parameter, add an axis to its ``_Grid``.
+   ``_auto.py``.
 3. Objective: ``_distance_objective`` of SQFA and ``_information`` of AMAGauss create an
    objective of ``skgeom.objectives``.
 4. Filters: ``_problem`` states the problem (``_problem.py``), and ``optimize_filters``
    solves it (``_optimization.py``), first in a subspace (``_basis.py``).
 5. Results: ``_store`` sets the fitted attributes.
+
+``_learn`` of an estimator performs steps 3 to 5.
 """
 
 from contextlib import contextmanager

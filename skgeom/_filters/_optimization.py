@@ -35,7 +35,8 @@ from skgeom.optim._manifolds import CONSTRAINTS, Stiefel
 from skgeom.optim._minimize import StartError
 from skgeom.utils.threads import one_blas_thread
 
-# The initializations of each value of ``init``; further initializations are random.
+# The initializations of each value of ``init``, computed by ``_named``; further
+# initializations, up to ``n_init``, are random.
 INITIALIZATIONS = {
     "auto": ("lda", "pca"),
     "pca": ("pca",),
@@ -231,27 +232,27 @@ def maximize(coarse, points, search):
     subsets = search.subsets
     if subsets is None:
         subsets = problem.objective.growing_subsets(search.random_state)
-    stages = list(map(coarse.subset, subsets or [None]))
+    parts = list(map(coarse.subset, subsets or [None]))
 
     def tolerance(part, is_last):
         is_last = is_last and part.objective.complete
         return tol if is_last else max(tol, _STAGE_TOL)
 
-    stage = stages[0]
-    run, values = _best_start(stage, points, search, tolerance(stage, in_basis))
-    largest_loss = tol if stages[-1].objective.complete else max(tol, 5 * _STAGE_TOL)
-    for smaller, stage in pairwise(stages):
-        before, _ = stage(run.point)
-        run = search.ascend(stage, run.point, "search", tolerance(stage, in_basis), run)
-        gain, growth = -run.cost - before, len(stage.terms) / len(smaller.terms)
+    part = parts[0]
+    run, values = _best_start(part, points, search, tolerance(part, in_basis))
+    largest_loss = tol if parts[-1].objective.complete else max(tol, 5 * _STAGE_TOL)
+    for smaller, part in pairwise(parts):
+        before, _ = part(run.point)
+        run = search.ascend(part, run.point, "search", tolerance(part, in_basis), run)
+        gain, growth = -run.cost - before, len(part.terms) / len(smaller.terms)
         if gain / abs(run.cost) <= largest_loss * (growth - 1):
             break
     run = replace(run, point=coarse.basis.lift(run.point))
     if not in_basis:
-        stage = problem.subset(stage.terms)
-        tol = tolerance(stage, True)
+        part = problem.subset(part.terms)
+        tol = tolerance(part, True)
         try:
-            run = search.ascend(stage, run.point, "all features", tol, run)
+            run = search.ascend(part, run.point, "all features", tol, run)
         except StartError:
             raise ValueError(
                 "The objective is finite for filters in the subspace of the leading "
@@ -266,13 +267,13 @@ def maximize(coarse, points, search):
         # the starts that reach the same span is the best one.
         rotation = Stiefel.nearest(run.point.T @ coarse.basis.lift(points[0]))
         run = replace(run, point=run.point @ rotation)
-    if not stage.objective.complete:
+    if not part.objective.complete:
         filters = problem.with_fixed(problem.nearest(run.point))
         run = replace(run, cost=-problem.objective.mean(filters))
     return replace(run, point=problem.all_filters(run.point)), values
 
 
-def _best_start(stage, points, search, tol):
+def _best_start(part, points, search, tol):
     """Optimize from each start with a large tolerance, then continue with the best one.
 
     Returns the result, and the value that each start reached before the selection.
@@ -283,7 +284,7 @@ def _best_start(stage, points, search, tol):
     for number, point in enumerate(points, 1):
         name = f"start {number}" if several else "search"
         with suppress(StartError):
-            runs.append(search.ascend(stage, point, name, loose))
+            runs.append(search.ascend(part, point, name, loose))
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
@@ -293,7 +294,7 @@ def _best_start(stage, points, search, tol):
     values = [-run.cost for run in runs]
     if tol < loose:
         with suppress(StartError):  # raised if rounding makes the objective infinite
-            best = search.ascend(stage, best.point, "best start", tol, best)
+            best = search.ascend(part, best.point, "best start", tol, best)
     return best, values
 
 

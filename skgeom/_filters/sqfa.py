@@ -84,8 +84,9 @@ class SQFA(BaseFilters):
         Calvo-Oller lower bound of the Fisher-Rao distance,
         :func:`skgeom.geometry.distance_calvo_oller`), ``"fisher-rao-exact"`` (the
         Fisher-Rao distance, several times slower), ``"bhattacharyya"``,
-        ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``, ``"mahalanobis"``, a
-        :class:`skgeom.objectives.StudentT`, or a function
+        ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"`` (also for singular
+        covariances), ``"mahalanobis"``, a :class:`skgeom.objectives.StudentT`, or a
+        function
         ``distance(means_a, covariances_a, means_b, covariances_b)``. The function
         receives the means, of shape (p, m), and the covariances, of shape (p, m, m), of
         the projected classes of p pairs, and returns p distances. Write the function
@@ -100,9 +101,9 @@ class SQFA(BaseFilters):
         posterior of the correct class over held-out samples for several values of
         :math:`\sigma^2` and selects the largest value whose result is within one
         standard error of the best result (see the user guide). If X is multiplied by a,
-        the selected value is multiplied by :math:`a^2`. 0 requires more samples than
-        features in every class, except for ``distance="wasserstein"``. To add the
-        covariance of known noise, see :meth:`ClassStatistics.with_noise`.
+        the selected value is multiplied by :math:`a^2`. 0 requires positive definite
+        covariances of all classes: more samples than features, or a shrinkage. To add
+        the covariance of known noise, see :meth:`ClassStatistics.with_noise`.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         Constraint on the filters: unit norm, or unit norm and orthogonal. If the
         shrinkage or the regularization is selected automatically and the filters of
@@ -185,12 +186,14 @@ class SQFA(BaseFilters):
     selection_ : Selection or None
         The candidates of ``"shrinkage"`` (if the covariances are shrunk) and
         ``"regularization"`` that were tried, and their scores. None if neither was
-        selected on held-out samples: if both are given, or for class statistics. Then
+        selected on held-out samples: if both are given, for class statistics (except a
+        list of statistics, which are held out in turn), or with too few samples. Then
         automatic values are closed forms, the sampling error of the covariances and
         :meth:`ClassStatistics.shrunk`.
     restart_objectives_ : ndarray of shape (n_restarts,)
         The objective that each initialization had reached when the best initialization
-        was selected, for all groups of filters in order.
+        was selected, for all groups of filters in order, without initializations at
+        which the objective was not finite.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_iter_ : int

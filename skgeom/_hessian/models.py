@@ -211,10 +211,10 @@ def kernel_discriminant(estimator):
     )
     noise = calibration.label_noise
     model = _with_label_noise(model, noise) if model and noise else model
-    if not hasattr(estimator, "components_"):
+    if not hasattr(estimator, "omega_"):
         return model
-    components = to_numpy(estimator.components_)
-    return model.after(lambda X: X @ components.T, components)
+    omega = to_numpy(estimator.omega_)
+    return model.after(lambda X: X @ omega.T, omega)
 
 
 def _with_label_noise(model, noise):

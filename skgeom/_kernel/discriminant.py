@@ -167,10 +167,10 @@ class KernelDiscriminantAnalysis(
         precomputed kernels, and for sparse samples with more features than landmarks,
         landmarks are random samples.
     metric : {"learned"} or None, default=None
-        The linear map of the samples before the kernel "rbf". None is the identity.
-        ``"learned"`` learns the map ``components_`` with the labels (see the notes),
-        which is more accurate if few features, or few directions, separate the classes.
-        A fit then takes about ten times as long.
+        The metric of the kernel "rbf": None is the Euclidean metric. ``"learned"``
+        learns the linear map ``omega_`` with the labels (see the notes), which is more
+        accurate if few features, or few directions, separate the classes. A fit then
+        takes about ten times as long.
     calibration : "auto", None or Calibration, default="auto"
         Parameters of the probabilities. ``"auto"`` estimates them on held-out samples.
         With None, the probabilities are those of LDA in the feature space, which are
@@ -201,11 +201,11 @@ class KernelDiscriminantAnalysis(
         samples for a precomputed kernel.
     offset_ : ndarray of shape (n_components,)
         Offsets that are subtracted from the components to center them.
-    components_ : ndarray of shape (n_features, n_features)
+    omega_ : ndarray of shape (n_features, n_features)
         The learned map; only if ``metric="learned"``. The kernel compares the samples
-        ``X @ components_.T``, and ``gamma_``, ``kernel_center_`` and ``X_fit_`` refer
+        ``X @ omega_.T``, and ``gamma_``, ``kernel_center_`` and ``X_fit_`` refer
         to these samples. The rows are orthogonal and in descending order of their
-        norms, so ``X @ components_[:2].T`` is a projection onto the two directions in
+        norms, so ``X @ omega_[:2].T`` is a projection onto the two directions in
         which the class probabilities change most.
     metric_selection_ : Selection or None
         The candidates of a learned metric, ``diagonal`` and ``n_rounds``, with their
@@ -454,7 +454,7 @@ class KernelDiscriminantAnalysis(
             variances = data.part(data.selection).variances_within()
             consequence = "Features of large variance determine the kernel."
             warn_if_unscaled(variances, consequence, self)
-        vars(self).pop("components_", None)
+        vars(self).pop("omega_", None)
         self.metric_selection_ = None
         if self.metric == "learned":
             self._learn_metric(X, codes, sample_weight, groups)
@@ -573,19 +573,19 @@ class KernelDiscriminantAnalysis(
     def _learn_metric(self, X, codes, sample_weight, groups):
         """Set the map of the samples before the kernel, and its selection."""
         relative = sample_weight / (sample_weight.max() or 1.0)
-        used = relative > 0
-        samples = take(X, np.flatnonzero(used)), codes[used], relative[used]
-        groups = checked_groups(groups, codes, relative)
+        used = np.flatnonzero(relative)
+        samples = take(X, used), codes[used], relative[used]
+        groups = checked_groups(groups, codes, used)
         current_progress().stage("metric")
         with one_blas_thread(len(samples[1]) <= _MAX_HELD_OUT):
             found = learn_metric(self, *samples, groups)
-        self.components_, self.metric_selection_ = found
+        self.omega_, self.metric_selection_ = found
 
     def _mapped(self, X):
         """Samples in the coordinates of the kernel."""
-        if not hasattr(self, "components_"):
+        if not hasattr(self, "omega_"):
             return X
-        return X @ like(self.components_, X, X.dtype).T
+        return X @ like(self.omega_, X, X.dtype).T
 
     def _chosen_solver(self, n_samples):
         solver = self.solver

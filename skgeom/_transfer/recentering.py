@@ -21,6 +21,20 @@ from skgeom.utils.validation import (
 )
 from skgeom.utils.warn import warn_user
 
+# Names of MOABB for the data of a new subject, which the two estimators request.
+TARGET_REQUESTS = dict.fromkeys(
+    ["X_target_unlabeled", "X_target_labeled", "y_target_labeled"], True
+)
+
+
+_TARGET = """
+X_target_unlabeled : array-like of shape (n_target_samples, n, n), default=None
+    SPD matrices of a new domain without labels. Their mean is stored under the label
+    None, so :meth:`transform` without ``domain`` re-centers matrices with it.
+X_target_labeled : array-like of shape (n_target_samples, n, n), default=None
+    The same for matrices with labels.
+"""
+
 
 class Recentering(TransformerMixin, BaseEstimator):
     r"""Re-center SPD matrices: move the mean of each domain to the identity.
@@ -72,7 +86,9 @@ class Recentering(TransformerMixin, BaseEstimator):
     -----
     :meth:`fit`, :meth:`partial_fit` and :meth:`transform` request the metadata
     ``domain``. After ``sklearn.set_config(enable_metadata_routing=True)``, a pipeline
-    passes ``domain`` to them.
+    passes ``domain`` to them. :meth:`fit` also requests the target matrices. If they
+    are signals, as in the evaluations of MOABB, name them in ``transform_input`` of the
+    pipeline, which transforms them by the steps before.
 
     References
     ----------
@@ -97,7 +113,7 @@ class Recentering(TransformerMixin, BaseEstimator):
     """
 
     # Otherwise users would have to call set_fit_request and the like.
-    __metadata_request__fit = {"domain": True}
+    __metadata_request__fit = {"domain": True} | TARGET_REQUESTS
     __metadata_request__partial_fit = {"domain": True}
     __metadata_request__transform = {"domain": True}
 
@@ -112,8 +128,17 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.window = window
 
     @fit_method
-    @substitute_docs(sample_weight=SAMPLE_WEIGHT)
-    def fit(self, X, y=None, domain=None, sample_weight=None):
+    @substitute_docs(sample_weight=SAMPLE_WEIGHT, target=_TARGET)
+    def fit(
+        self,
+        X,
+        y=None,
+        domain=None,
+        sample_weight=None,
+        X_target_unlabeled=None,
+        X_target_labeled=None,
+        y_target_labeled=None,
+    ):
         """Compute the mean of each domain.
 
         Parameters
@@ -126,6 +151,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
+        {target}
+        y_target_labeled : array-like of shape (n_target_samples,), default=None
+            Class labels of ``X_target_labeled``, which do not change the mean.
 
         Returns
         -------
@@ -137,8 +165,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         ValueError
             If a matrix is not symmetric or not positive definite (the message names the
             matrix), if an array is malformed, if a domain contains only one matrix,
-            because re-centering maps a single matrix to the identity, or if ``y``
-            contains the labels of ``pyriemann.transfer.encode_domains`` for ``domain``.
+            because re-centering maps a single matrix to the identity, if ``y``
+            contains the labels of ``pyriemann.transfer.encode_domains`` for ``domain``,
+            or if both kinds of target matrices are passed.
 
         Warns
         -----
@@ -162,7 +191,9 @@ class Recentering(TransformerMixin, BaseEstimator):
             means[label] = _mean_of_domain(label, X[members], self.metric, own)
             counts[label] = len(members) if own is None else float(own.sum())
         self.reference_ = _mean(np.stack(list(means.values())), self.metric)
-        return self._store(means, counts)
+        self._store(means, counts)
+        target = X_target_unlabeled, X_target_labeled, y_target_labeled
+        return self._add_target(*target_of(*target))
 
     @fit_method(updates=True)
     def partial_fit(self, X, y=None, domain=None):
@@ -208,6 +239,18 @@ class Recentering(TransformerMixin, BaseEstimator):
             means[label], counts[label] = mean, count
         return self._store(means, counts)
 
+    def _add_target(self, X, name):
+        """Store the mean of the target matrices X, if not None, under the label None.
+
+        ``name`` is their argument.
+        """
+        if X is not None:
+            with naming(name):
+                X = in_double(check_spd_samples(self, X, reset=False, hermitian=True))
+                mean = _mean_of_domain(None, X, self.metric)
+            self._store(self.means_ | {None: mean}, self.counts_ | {None: len(X)})
+        return self
+
     def _moved(self, mean, count, matrix):
         """The mean of ``count`` matrices, moved towards a new matrix."""
         from pyriemann.geometry.geodesic import geodesic
@@ -236,8 +279,9 @@ class Recentering(TransformerMixin, BaseEstimator):
         """Number of matrices in the mean of each domain, or the sum of weights."""
         return dict(zip(self._labels, self._counts, strict=True))
 
+    @fit_method
     @substitute_docs(sample_weight=SAMPLE_WEIGHT)
-    def fit_transform(self, X, y=None, domain=None, sample_weight=None):
+    def fit_transform(self, X, y=None, domain=None, sample_weight=None, **target):
         """Compute the mean of each domain, and re-center the matrices.
 
         Parameters
@@ -249,14 +293,17 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
+        **target : dict
+            Target matrices, as in :meth:`fit`.
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n, n)
-            The re-centered matrices.
+            The re-centered matrices X, with the means of their own domains.
         """
-        fitted = self.fit(X, y, domain=domain, sample_weight=sample_weight)
-        return fitted.transform(X, domain=domain)
+        Z = self.fit(X, y, domain, sample_weight).transform(X, domain=domain)
+        self._add_target(*target_of(**target))
+        return Z
 
     def transform(self, X, domain=None):
         """Re-center matrices with the means of their domains.
@@ -269,8 +316,8 @@ class Recentering(TransformerMixin, BaseEstimator):
             Domain label of each matrix. For a new domain, such as a new session, pass a
             new label: its matrices, at least two, are then re-centered with their mean.
             None, the default, is allowed if :meth:`fit` or :meth:`partial_fit` was
-            called without ``domain``. All matrices are then re-centered with the mean
-            of these calls.
+            called without ``domain`` or with target matrices. All matrices are then
+            re-centered with the mean of these calls, or of the target matrices.
 
         Returns
         -------
@@ -348,6 +395,20 @@ def _mean_of_domain(label, matrices, metric, weights=None):
             "(partial_adapt of TransferDiscriminantAnalysis)."
         )
     return _mean(matrices, metric, weights)
+
+
+def target_of(X_target_unlabeled=None, X_target_labeled=None, y_target_labeled=None):
+    """The target matrices or None, and the name of their argument."""
+    if X_target_labeled is None:
+        if y_target_labeled is not None:
+            raise ValueError("y_target_labeled requires X_target_labeled.")
+        return X_target_unlabeled, "X_target_unlabeled"
+    if X_target_unlabeled is not None:
+        raise ValueError(
+            "Pass either X_target_unlabeled or X_target_labeled. For both, call adapt "
+            "of TransferDiscriminantAnalysis with the unlabeled matrices after fit."
+        )
+    return X_target_labeled, "X_target_labeled"
 
 
 def domains_of(domain, n_samples):

@@ -68,7 +68,7 @@ def test_relevant_features_are_found(planted, solver):
     X_test, y_test = drawn(2000, seed=1)
     options = {"solver": solver, "n_landmarks": 100, "random_state": 0}
     kda = KDA(metric="learned", **options).fit(*planted)
-    largest = np.abs(kda.components_[:2]).argmax(axis=1)
+    largest = np.abs(kda.omega_[:2]).argmax(axis=1)
     assert set(largest.tolist()) == {2, 7}
     assert kda.metric_selection_.selected["diagonal"]
     # The metric recovers most of the accuracy that the other features cost.
@@ -82,21 +82,21 @@ def test_relevant_directions_are_found(rotation):
     X, y = drawn(450, seed=0)
     kda = KDA(metric="learned").fit(X @ rotation, y)
     assert not kda.metric_selection_.selected["diagonal"]
-    rows = kda.components_[:2]
+    rows = kda.omega_[:2]
     axes = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     # Cosines of the angles between the spans of the directions.
     cosines = np.linalg.svd(axes @ rotation.T[:, [2, 7]], compute_uv=False)
     assert cosines.min() > 0.9
     np.testing.assert_allclose(
-        kda.components_ @ kda.components_.T,
-        np.diag(np.square(kda.components_).sum(axis=1)),
+        kda.omega_ @ kda.omega_.T,
+        np.diag(np.square(kda.omega_).sum(axis=1)),
         atol=1e-12,
     )
 
 
 def test_is_the_fit_to_mapped_samples(planted, learned):
     (X, y), kda = planted, learned
-    mapped = X @ kda.components_.T
+    mapped = X @ kda.omega_.T
     # The factor of the map keeps the sum of the variances.
     assert mapped.var(axis=0).sum() == pytest.approx(X.var(axis=0).sum())
     expected = KDA().fit(mapped, y)
@@ -109,7 +109,7 @@ def test_is_the_fit_to_mapped_samples(planted, learned):
 
 def test_refit_without_a_metric(planted, learned):
     kda = deepcopy(learned).set_params(metric=None).fit(*planted)
-    assert not hasattr(kda, "components_")
+    assert not hasattr(kda, "omega_")
     assert kda.metric_selection_ is None
 
 
@@ -120,7 +120,7 @@ def test_no_round_without_evidence():
     X = rng.standard_normal((120, 4)) * np.where(y, 2, 0.5)[:, None]
     kda = KDA(metric="learned").fit(X, y)
     assert kda.metric_selection_.selected == {"diagonal": True, "n_rounds": 0}
-    np.testing.assert_array_equal(kda.components_, np.eye(4))
+    np.testing.assert_array_equal(kda.omega_, np.eye(4))
     proba = KDA().fit(X, y).predict_proba(X)
     np.testing.assert_allclose(kda.predict_proba(X), proba, rtol=1e-9)
 
@@ -137,7 +137,7 @@ def test_scores_are_of_metrics_without_the_held_out_labels():
 def test_scaling_and_translation(planted, learned):
     (X, y), first = planted, learned
     other = KDA(metric="learned").fit(8 * X + 3, y)
-    np.testing.assert_allclose(other.components_, first.components_, atol=1e-6)
+    np.testing.assert_allclose(other.omega_, first.omega_, atol=1e-6)
     proba = other.predict_proba(8 * X + 3)
     np.testing.assert_allclose(proba, first.predict_proba(X), atol=1e-6)
 

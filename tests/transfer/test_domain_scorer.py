@@ -1,8 +1,5 @@
 """Scores of predictions that need the domain of each sample."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -21,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut, cross_valida
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis, make_domain_scorer
+from skgeom import Recentering, TransferDiscriminantAnalysis, make_domain_scorer
 
 # 40 matrices of two other subjects are too few for the classes of the fixture.
 pytestmark = pytest.mark.filterwarnings("ignore:The predictions of held-out samples")
@@ -146,28 +143,6 @@ def test_unknown_methods_are_errors():
         make_domain_scorer("accuracy")
     with pytest.raises(ValueError, match="adapt=False for LogisticRegression"):
         make_domain_scorer(accuracy_score, adapt=True)(LogisticRegression(), [], [])
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore")
-def test_pipeline_of_moabb_equals_a_loop(tmp_path, monkeypatch):
-    """The page recenters subjects for training, and each session of the test."""
-    monkeypatch.setenv("MNE_DATA", str(tmp_path))
-    pytest.importorskip("moabb")
-    page = Path(__file__).parents[2] / "doc/faq.rst"
-    code = re.search(r":: python\n((?:\n|    .*\n)*)", page.read_text())[1]
-    exec(f"if True:\n{code}", used := {})
-    X, y, metadata = used["paradigm"].get_data(used["dataset"])
-    X = used["Covariances"]("oas").transform(X)
-    subject, session = (metadata[name].to_numpy() for name in ("subject", "session"))
-    assert len(used["results"]) == 6
-    for row in used["results"].itertuples():
-        train = subject != int(row.subject)
-        Z = Recentering().fit_transform(X[train], domain=subject[train])
-        test = ~train & (session == row.session)
-        model = PLRSQ().fit(Z, y[train])
-        scores = model.predict_proba(Recentering().fit_transform(X[test]))[:, 1]
-        assert_allclose(row.score, roc_auc_score(y[test] == "right_hand", scores))
 
 
 def test_adaptation_without_domains_warns(subjects):
