@@ -202,19 +202,21 @@ def log_densities_of_classes(squared_distances, counts, scale):
     return _of_all_classes(densities, counts)
 
 
-def nearest_scores(squared_distances, counts):
+def nearest_scores(squared_distances, counts, unit):
     r"""Scores of the classes by the distances from their nearest prototypes.
 
     The score of class k with the distance :math:`\delta_k` is
-    :math:`-\delta_k^2 / \bar\delta`, with the root mean square :math:`\bar\delta` of
-    the distances of all classes. Squared distances alone have large differences for
-    samples far from all prototypes, whose classes are not more certain, and distances
-    alone have equal differences for all samples on a line beyond two prototypes.
+    :math:`-\delta_k^2 / u \bar\delta`, with the root mean square :math:`\bar\delta` of
+    the distances of all classes, and the unit of distance u. Squared distances alone
+    have large differences for samples far from all prototypes, whose classes are not
+    more certain, and distances alone have equal differences for all samples on a line
+    beyond two prototypes. In the unit of the prototypes, a temperature also fits to
+    prototypes that another training moved farther away from the samples.
     """
     xp = namespace(squared_distances)
     by_class = [xp.min(s, axis=1) for s in _by_class(squared_distances, counts)]
     scale = xp.sqrt(xp.mean(xp.stack(by_class, axis=1), axis=1))
-    scale = xp.where(scale > 0, scale, 1.0)
+    scale = unit * xp.where(scale > 0, scale, 1.0)
     return _of_all_classes([-squared / scale for squared in by_class], counts)
 
 

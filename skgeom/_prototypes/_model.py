@@ -158,6 +158,13 @@ class Model:
         parts = map_threads(lambda b: self._compare(Z[b, ...]), blocks, parallel)
         return namespace(self.prototypes).concat(parts)
 
+    @property
+    def extent(self):
+        """Root mean square distance between the prototypes; 1 if they are equal."""
+        squared = self._compare(self.prototypes)
+        n_pairs = max(squared.shape[0] * (squared.shape[0] - 1), 1)
+        return float(namespace(squared).sum(squared) / n_pairs) ** 0.5 or 1.0
+
     def _compare(self, Z):
         prototypes = self.prototypes
         if self.matrix is not None:

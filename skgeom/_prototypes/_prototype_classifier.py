@@ -147,11 +147,10 @@ class PrototypeClassifier(
     n_prototypes : int or array-like of shape (n_classes,), default=1
         Number of prototypes of each class, in the order of ``classes_``.
     class_weight : None, "balanced" or dict, default=None
-        Class weights in training, which multiply the sample weights. With
-        ``"balanced"``, all classes have the same total weight and the same prior
-        probability in training; ``partial_fit`` balances the weights of all samples so
-        far. A dict maps labels to positive numbers, the costs of errors: a class with a
-        larger weight is predicted more often. None sets all weights to 1.
+        Class weights, which multiply ``sample_weight``. A dict maps labels to positive
+        numbers, and labels that it does not contain have the weight 1. With
+        ``"balanced"``, all classes have the same total weight; ``partial_fit`` balances
+        the weights of all samples so far.
     init : "kmeans" or array-like, default="kmeans"
         Initial prototypes. With ``"kmeans"``, the initial prototype of a class is the
         mean of its samples in the metric. A class with several prototypes starts from
@@ -529,8 +528,12 @@ class PrototypeClassifier(
         weights = np.ones(len(y)) if samples.weights is None else samples.weights
         y = np.searchsorted(self.classes_, y)
         sums = before + np.bincount(y, weights, minlength=len(self.classes_))
-        weights = weights * class_factors(self.class_weight, self.classes_, sums)[y]
+        weights = weights * self._class_factors(sums)[y]
         return X, like(y, X), like(weights, X), sums
+
+    def _class_factors(self, sums):
+        """The weights of the classes, from the sums of ``sample_weight``."""
+        return class_factors(self.class_weight, self.classes_, sums)
 
     def _find_filters(self, X, y, weights):
         """The matrix F' of the reduction F' X F with ``n_components``, or None."""
@@ -750,7 +753,8 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
             samples, model, progress = parts
             progress = replace(progress, n_epochs=0.0)
         n_epochs = progress.n_epochs
-        self._calibrate_stream(model, after_fit=np.isinf(n_epochs))
+        first = replace(model, prototypes=progress.start)
+        self._calibrate_stream(first, after_fit=np.isinf(n_epochs))
         if model.n_classes < 2:  # nothing to separate
             model = replace(model, scale=self._scale(model, n_epochs))
             self._store(Fit(model, np.empty(0), 0), progress)
@@ -791,7 +795,10 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         # prototypes, the variance and the steps would grow from call to call.
         squared = model.metric.squared_distances(samples.Z, progress.start)
         found = find_variance(squared, y, model.labels, weights)
-        share = 1 - before.sum() / class_sums.sum()
+        before, total = (
+            sums @ self._class_factors(sums) for sums in (before, class_sums)
+        )
+        share = 1 - before / total
         variance = (1 - share) * model.variance + share * found
         return samples, replace(model, variance=variance), progress
 

@@ -27,10 +27,10 @@ class MarginMixin:
     Parameters
     ----------
     temperature : float or "auto", default="auto"
-        Temperature T of the class probabilities (see Notes), in the unit of the
-        distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
-        samples. This requires one additional training for more than about 1,000
-        distinct samples, and up to five for fewer samples. With ``metric="riemann"``,
+        Temperature T of the class probabilities (see Notes). ``"auto"`` selects
+        T by the log-loss of about 200 distinct held-out samples. This requires one
+        additional training for more than about 1,000 distinct samples, and up to five
+        for fewer samples. With ``metric="riemann"``,
         the additional trainings use the tangent space; with ``metric="mahalanobis"``,
         they estimate the covariance without the held-out samples. A number saves this
         time and does not change the predicted classes.
@@ -41,14 +41,15 @@ class MarginMixin:
         The temperature T. ``partial_fit`` does not select T by held-out samples: it
         keeps the value of the last ``fit`` or, without ``fit``, uses half of the root
         mean square distance of the samples from the nearest initial prototype of their
-        class.
+        class, divided by that between the initial prototypes.
     """
 
     def _loss(self, model, streams=False):
         return MarginLoss(model.labels)
 
     def _class_scores(self, model, Z):
-        return nearest_scores(model.squared_distances(Z), model.counts)
+        squared = model.squared_distances(Z)
+        return nearest_scores(squared, model.counts, model.extent)
 
     def _joint(self, scores):
         return scores / self.temperature_
@@ -61,8 +62,6 @@ class MarginMixin:
         if folds.parts:
             scores = self._held_out_scores(folds, self._loss(model), self._limits())
             folds.warn_if_at_chance(scores)
-            # The scores have a unit, so powers of 2, as in `calibrated_temperature`,
-            # would make probabilities depend on the unit of the samples.
             found = fit_temperature(scores, folds.labels, folds.weights)
             self.temperature_ = found
 
@@ -75,7 +74,7 @@ class MarginMixin:
 
 def initial_temperature(model):
     """The temperature without held-out samples, see ``temperature_``."""
-    return (model.variance / model.n_copies / 2) ** 0.5
+    return (model.variance / model.n_copies / 2) ** 0.5 / model.extent
 
 
 margin_constraints = {"temperature": [StrOptions({"auto"}), positive]}
@@ -108,13 +107,12 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
         of the epoch, as in the code of the authors of [1]_: in late epochs, samples
         close to the decision boundary contribute most to the steps.
     class_weight : "balanced", None or dict, default="balanced"
-        Class weights in training, which multiply the sample weights. With
-        ``"balanced"``, all classes have the same total weight, so a large class does
-        not dominate a small class; ``partial_fit`` balances the weights of all samples
-        so far. A dict maps labels to positive numbers. None sets all weights to 1. The
-        default differs from the other prototype classifiers, because on matrices with
-        one large class, it increases the accuracy of GLRSQ, not only the balanced
-        accuracy.
+        Class weights, which multiply ``sample_weight``. A dict maps labels to positive
+        numbers, and labels that it does not contain have the weight 1. With
+        ``"balanced"``, all classes have the same total weight; ``partial_fit`` balances
+        the weights of all samples so far. The default differs from the other prototype
+        classifiers, because on matrices with one large class, it increases the accuracy
+        of GLRSQ, not only the balanced accuracy.
     {temperature}
     {init}
     {solver}
@@ -149,11 +147,12 @@ class GLRSQ(MarginMixin, StreamingPrototypeClassifier):
     -----
     The class probabilities are
 
-    .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / (T \bar\delta(X))),
+    .. math:: p(k \mid X) \propto \exp(-\delta_k^2(X) / (T u \bar\delta(X))),
 
     where :math:`\delta_k(X)` is the distance of X from the nearest prototype of class
-    k, and :math:`\bar\delta(X)` is the root mean square of these distances. The cost
-    does not determine the temperature T, so held-out samples are used to select it.
+    k, :math:`\bar\delta(X)` is the root mean square of these distances, and u that of
+    the distances between the prototypes. The cost does not determine the temperature T,
+    so held-out samples are used to select it.
 
     References
     ----------

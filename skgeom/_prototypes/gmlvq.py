@@ -51,15 +51,15 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         The slope s of the sigmoid :math:`\phi`. The default differs from ``"auto"`` of
         :class:`GLRSQ`, which is the same number for the same solver.
     class_weight : None, "balanced" or dict, default=None
-        Class weights in training, which multiply the sample weights. With
-        ``"balanced"``, all classes have the same total weight. A dict maps labels to
-        positive numbers. None sets all weights to 1.
+        Class weights, which multiply ``sample_weight``. A dict maps labels to positive
+        numbers, and labels that it does not contain have the weight 1. With
+        ``"balanced"``, all classes have the same total weight.
     temperature : float or "auto", default="auto"
-        Temperature T of the class probabilities (see Notes), in the unit of the
-        distance. ``"auto"`` selects T by the log-loss of about 200 distinct held-out
-        samples. This requires one additional training for more than about 1,000
-        distinct samples, and up to five for fewer samples. A number saves this time and
-        does not change the predicted classes.
+        Temperature T of the class probabilities (see Notes). ``"auto"`` selects
+        T by the log-loss of about 200 distinct held-out samples. This requires one
+        additional training for more than about 1,000 distinct samples, and up to five
+        for fewer samples. A number saves this time and does not change the predicted
+        classes.
     init : "kmeans" or array-like, default="kmeans"
         Initial prototypes. With ``"kmeans"``, the initial prototype of a class is the
         mean of its samples. A class with several prototypes starts from the means of
@@ -113,10 +113,12 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
     -----
     The class probabilities are
 
-    .. math:: p(k \mid x) \propto \exp(-\delta_k^2(x) / (T \bar\delta(x))),
+    .. math:: p(k \mid x) \propto \exp(-\delta_k^2(x) / (T u \bar\delta(x))),
 
     where :math:`\delta_k(x)` is the distance of x from the nearest prototype of class
-    k, and :math:`\bar\delta(x)` is the root mean square of these distances.
+    k, :math:`\bar\delta(x)` is the root mean square of these distances, and u that of
+    the distances between the prototypes. If classes that overlap differ in size, their
+    prototypes can move far away from the samples, in order to predict the large class.
 
     References
     ----------

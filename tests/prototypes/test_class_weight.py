@@ -40,31 +40,28 @@ def test_a_large_class_does_not_take_all(overlapping, estimator, metric):
     assert balanced_accuracy_score(y_test, model.predict(X_test)) > 0.93
 
 
-def test_a_dict_is_no_proportion(unequal):
-    """Weights of samples change both the cost and the proportions, a dict the cost."""
-    X, y = unequal
-    model = PLRSQ(class_weight=WEIGHTS, temperature=1.0).fit(X, y)
-    assert_allclose(model.priors_, np.bincount(y) / len(y))
-    fitted = model.loss_curve_[-1]
-    # The cost of equation 18, weighted, with the proportions of the samples in it.
-    losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
-    expected = compute_sample_weight(WEIGHTS, y) @ losses
-    model.set_params(init=model.prototypes_, sigma2=model.sigma2_)
-    model.set_params(representability=0, tol=1.0).fit(X, y)
-    assert_allclose(model.loss_curve_[0], expected, rtol=1e-8)
-    assert expected < fitted  # which counts the representability as well
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", FAMILY, ids=repr)
-def test_balanced_is_the_weight_that_makes_classes_equal(unequal, estimator):
+def test_class_weights_multiply_the_sample_weights(unequal, estimator):
+    """As in scikit-learn: in the cost, and in the proportions of the classes."""
     X, y = samples_of(estimator, unequal[0]), unequal[1]
-    model = clone(estimator).set_params(class_weight="balanced", max_iter=5).fit(X, y)
-    plain = clone(model).set_params(class_weight=None)
-    plain.fit(X, y, sample_weight=compute_sample_weight("balanced", y))
-    assert_allclose(model.transform(X), plain.transform(X), rtol=1e-8)
+    model, twice = clone(estimator).set_params(max_iter=5), 1 + np.arange(len(y)) % 2
+    even = len(y) / 3 / np.bincount(y)
+    for class_weight, factors in (
+        ("balanced", even),
+        (dict(enumerate(even)), even),
+        (WEIGHTS, np.array(list(WEIGHTS.values()))),
+    ):
+        weighted = clone(model).set_params(class_weight=class_weight).fit(X, y)
+        plain = clone(model).set_params(class_weight=None)
+        plain.fit(X, y, sample_weight=factors[y])
+        assert_allclose(weighted.prototypes_, plain.prototypes_, rtol=1e-7, atol=1e-9)
+        assert_allclose(weighted.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
+        if hasattr(weighted, "priors_"):
+            shares = factors * np.bincount(y)
+            assert_allclose(weighted.priors_, shares / shares.sum())
     # And a sample of weight two counts as two when classes are balanced.
-    twice = 1 + np.arange(len(y)) % 2
+    model.set_params(class_weight="balanced")
     weighted = clone(model).fit(X, y, sample_weight=twice).transform(X)
     repeated = clone(model).fit(np.repeat(X, twice, axis=0), np.repeat(y, twice))
     assert_allclose(weighted, repeated.transform(X), rtol=1e-5)
@@ -78,21 +75,27 @@ def test_priors_act_on_decisions_by_bayes_rule(unequal, class_weight):
     uniform = model.predict_proba(X)
     assert_allclose(model.priors_, np.full(3, 1 / 3))
     shifted = clone(model).set_params(priors=None).fit(X, y)
-    assert_allclose(shifted.priors_, np.bincount(y) / len(y))  # not those of weights
+    shares = np.bincount(y) if class_weight is None else np.ones(3)
+    assert_allclose(shifted.priors_, shares / shares.sum())
     assert_allclose(shifted.prototypes_, model.prototypes_)
     expected = uniform * shifted.priors_
     expected /= expected.sum(axis=1, keepdims=True)
     assert_allclose(shifted.predict_proba(X), expected)
 
 
-@pytest.mark.parametrize("class_weight", ["balanced", WEIGHTS], ids=str)
-def test_weights_in_partial_fit(unequal, class_weight):
-    """Balanced are the samples seen so far; a dict is what it is."""
+@pytest.mark.parametrize(
+    ("estimator", "class_weight"),
+    # PLRSQ also balances the proportions of earlier batches, unlike their weights.
+    [(GLRSQ(), "balanced"), (GLRSQ(), WEIGHTS), (PLRSQ(), WEIGHTS)],
+    ids=str,
+)
+def test_weights_in_partial_fit(unequal, estimator, class_weight):
+    """Balanced are the samples seen so far; a dict multiplies the sample weights."""
     order = np.random.default_rng(0).permutation(len(unequal[1]))
     X, y = unequal[0][order], unequal[1][order]
     start = np.stack([X[y == label][0] for label in range(3)])
-    model = GLRSQ(init=start, class_weight=class_weight)
-    plain, sums = GLRSQ(init=start, class_weight=None), np.zeros(3)
+    model = clone(estimator).set_params(init=start, class_weight=class_weight)
+    plain, sums = clone(model).set_params(class_weight=None), np.zeros(3)
     for part in np.array_split(np.arange(len(y)), 9):
         sums += np.bincount(y[part], minlength=3)
         weights = compute_sample_weight(WEIGHTS, y[part])

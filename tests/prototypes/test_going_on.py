@@ -37,7 +37,9 @@ def test_temperature_of_partial_fit_without_fit(spd, first_samples):
     X, y = spd
     model = GLRSQ(metric="riemann", init=first_samples).partial_fit(X, y)
     squared = distance(X, first_samples[y], metric="riemann", squared=True)
-    assert_allclose(model.temperature_, np.sqrt(squared.mean()) / 2)
+    between = distance(*first_samples[[[0, 0, 1], [1, 2, 2]]], metric="riemann")
+    extent = np.sqrt((between**2).mean())
+    assert_allclose(model.temperature_, np.sqrt(squared.mean()) / 2 / extent)
 
 
 def test_partial_fit_learns_for_life(spd, first_samples):
