@@ -46,6 +46,22 @@ def filters_of_gapca(X, y):
     return GeometryAwarePCA(N_COMPONENTS).fit(moments + noise).components_
 
 
+def filters_of_ssdr(X, y, ridge=0.6):
+    """Stabilized sufficient dimension reduction (arXiv 2506.19192).
+
+    Left singular vectors of the coefficients of the quadratic discriminant functions,
+    relative to those of the first class, with class covariances shrunk to the identity.
+    """
+    statistics = ClassStatistics.from_data(X, y)
+    within = np.average(statistics.covariances, axis=0, weights=statistics.counts)
+    target = np.trace(within) / len(within) * np.eye(len(within))
+    precisions = np.linalg.inv((1 - ridge) * statistics.covariances + ridge * target)
+    linear = np.einsum("kij,kj->ki", precisions, statistics.means)
+    quadratic = precisions[1:] - precisions[0]
+    coefficients = np.vstack([linear[1:] - linear[0], *quadratic])
+    return np.linalg.svd(coefficients, full_matrices=False)[2][:N_COMPONENTS]
+
+
 def filters_of(estimator):
     return lambda X, y: estimator.fit(X, y).components_
 
@@ -64,6 +80,7 @@ def methods():
         gem = GeneralizedEigenvectors(N_COMPONENTS, regularization=regularization)
         yield f"GEM, {regularization}", filters_of(gem)
     yield "gaPCA of second moments", filters_of_gapca
+    yield "SSDR, shrinkage 0.6", filters_of_ssdr
     for distance in ("fisher-rao", "hellinger"):
         sqfa = SQFA(N_COMPONENTS, distance=distance, regularization=0.1, random_state=0)
         yield f"SQFA, {distance}, 0.1", filters_of(sqfa)

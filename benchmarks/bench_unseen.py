@@ -28,6 +28,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import (
@@ -196,6 +197,28 @@ def evaluate(X, y, model):
     }
 
 
+def summary(rows, methods, baselines):
+    """The comparison of accuracies, with means and mean ranks of the log-losses."""
+    names = [*methods, *baselines]
+    found = {(row["table"], row["method"]): float(row["log-loss"]) for row in rows}
+    listed = dict.fromkeys(row["table"] for row in rows)
+    complete = [t for t in listed if all((t, name) in found for name in names)]
+    losses = np.array([[found[t, name] for name in names] for t in complete])
+    ranks = rankdata(losses, axis=1).mean(axis=0)
+    by_method = dict(
+        zip(names, zip(losses.mean(axis=0), ranks, strict=True), strict=True)
+    )
+    result = []
+    for row in compare(rows, methods, baselines):
+        mean, rank = by_method[row["method"]]
+        first = {
+            name: row.pop(name) for name in ("method", "mean rank", "mean accuracy")
+        }
+        more = {"mean log-loss": f"{mean:.3f}", "mean rank of log-loss": f"{rank:.2f}"}
+        result.append(first | more | row)
+    return result
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--list", action="store_true", help="write unseen_tables.csv")
@@ -231,7 +254,7 @@ def main():
                 rows.append({"table": name, "method": method} | result)
                 write(path, rows)
                 print(*rows[-1].values(), flush=True)
-    write(RESULTS / "unseen_ranks.csv", compare(rows, list(OURS), list(baselines)))
+    write(RESULTS / "unseen_ranks.csv", summary(rows, list(OURS), list(baselines)))
 
 
 if __name__ == "__main__":
