@@ -44,8 +44,8 @@ from skgeom.utils.progress import current_progress
 # errors, and a third round none.
 N_ROUNDS = {True: 3, False: 2}
 _EPS = np.finfo(np.float64).eps
-# Bytes per squared number of features. The peak of a fit to 340 samples of three classes
-# with 1,000 features is 134, and that of 40 samples of two classes 57.
+# Bytes per squared number of features. The peak of a fit to 340 samples of 3 classes
+# with 1,000 features is 134, and that of a fit to 40 samples of 2 classes is 57.
 _BYTES = 140
 
 

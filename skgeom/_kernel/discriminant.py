@@ -291,8 +291,8 @@ class KernelDiscriminantAnalysis(
     is the unweighted mean of the products of the gradients of the outputs of a
     regression. In each round, the discriminants of the samples M x are computed, first
     with M = I. With the vector :math:`p_i` of the probabilities of sample i without
-    random labels, the Jacobian :math:`J_i` of its logarithms and the sample weight :math:`w_i`, the
-    next M is
+    random labels, the Jacobian :math:`J_i` of its logarithms and the sample weight
+    :math:`w_i`, the next M is
 
     .. math::
 
@@ -306,9 +306,9 @@ class KernelDiscriminantAnalysis(
     because a leave-one-out error of a metric that was learned with all labels is too
     small. Only the metric and the fits are without the labels of the held-out samples:
     ``gamma`` and ``regularization`` are those of the fits to all samples, so the scores
-    of ``metric_selection_`` are slightly too large. The calibration of the selected fit
-    is estimated by leave-one-out predictions with the metric of all samples. At most
-    10,000 samples are used.
+    of ``metric_selection_`` can be slightly too large. The calibration of the selected
+    fit is estimated by leave-one-out predictions with the metric of all samples. At
+    most 10,000 samples are used.
 
     Kernel matrices with negative eigenvalues raise an error, except for
     ``penalty="identity"`` with an exact solver, because the scatter matrices are then
