@@ -46,7 +46,7 @@ for name, model in models.items():
 # A leave-one-out error of a metric that was learned with all labels would be too small.
 # The candidates of the metric are therefore compared on folds, for which it is learned
 # without the held-out samples: no round, one to three rounds of a diagonal metric, and
-# one to three rounds of a full metric. The selected map is diagonal.
+# one or two rounds of a full metric. The selected map is diagonal.
 
 model = models["learned metric"]
 model.metric_selection_  # noqa: B018

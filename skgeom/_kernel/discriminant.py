@@ -37,7 +37,7 @@ from skgeom._kernel._training_data import (
 from skgeom.utils._dask import check_not_dask, empty_block, is_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin, noisy_log_posteriors
 from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
-from skgeom.utils.array_api import like, take
+from skgeom.utils.array_api import astype, in_double, like, take
 from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.methods import fit_method, predict_method
@@ -170,7 +170,8 @@ class KernelDiscriminantAnalysis(
         The metric of the kernel "rbf": None is the Euclidean metric. ``"learned"``
         learns the linear map ``omega_`` with the labels (see the notes), which is more
         accurate if few features, or few directions, separate the classes. A fit then
-        takes about ten times as long.
+        takes about ten times as long from 400 samples on, and longer relative to the
+        default for fewer samples or for many features.
     calibration : "auto", None or Calibration, default="auto"
         Parameters of the probabilities. ``"auto"`` estimates them on held-out samples.
         With None, the probabilities are those of LDA in the feature space, which are
@@ -286,10 +287,12 @@ class KernelDiscriminantAnalysis(
     For the kernels "rbf" and "linear", the means of the features are subtracted from
     dense samples, which reduces rounding errors for samples far from zero.
 
-    ``metric="learned"`` is a recursive feature machine [3]_. In each of up to three
-    rounds, the discriminants of the samples M x are computed, first with M = I. With
-    the Jacobians :math:`J_i` of the logarithms of the probabilities :math:`p_i` of
-    sample i, and the sample weights :math:`w_i`, the next M is
+    ``metric="learned"`` is a variant of recursive feature machines [3]_, whose matrix
+    is the unweighted mean of the products of the gradients of the outputs of a
+    regression. In each round, the discriminants of the samples M x are computed, first
+    with M = I. With the vector :math:`p_i` of the probabilities of sample i without
+    random labels, the Jacobian :math:`J_i` of its logarithms and the sample weight :math:`w_i`, the
+    next M is
 
     .. math::
 
@@ -299,10 +302,13 @@ class KernelDiscriminantAnalysis(
     G is the matrix of :func:`input_hessian` with ``curvature="gauss-newton"``, without
     random labels. The factor does not change the sum of the variances of the features.
     The candidates are, in this order, no round, one to three rounds with the diagonal
-    of G, and one to three rounds with G. They are compared on folds of held-out
-    samples, for which the metric is learned without these samples, because a
-    leave-one-out error of a metric that was learned with all labels is too small. At
-    most 10,000 samples are used.
+    of G, and one or two rounds with G. They are compared on folds of held-out samples,
+    because a leave-one-out error of a metric that was learned with all labels is too
+    small. Only the metric and the fits are without the labels of the held-out samples:
+    ``gamma`` and ``regularization`` are those of the fits to all samples, so the scores
+    of ``metric_selection_`` are slightly too large. The calibration of the selected fit
+    is estimated by leave-one-out predictions with the metric of all samples. At most
+    10,000 samples are used.
 
     Kernel matrices with negative eigenvalues raise an error, except for
     ``penalty="identity"`` with an exact solver, because the scatter matrices are then
@@ -582,9 +588,13 @@ class KernelDiscriminantAnalysis(
         self.omega_, self.metric_selection_ = found
 
     def _mapped(self, X):
-        """Samples in the coordinates of the kernel."""
+        """Samples in the coordinates of the kernel.
+
+        In single precision, the products of samples far from zero would be inaccurate.
+        """
         if not hasattr(self, "omega_"):
             return X
+        X = in_double(X)
         return X @ like(self.omega_, X, X.dtype).T
 
     def _chosen_solver(self, n_samples):
@@ -725,9 +735,9 @@ class KernelDiscriminantAnalysis(
                     f"training samples, of shape (n_samples, {n_samples})."
                 )
         X = validate_data(self, X, accept_sparse=self._accepts_sparse, reset=False)
-        return self._kernel.project(
-            self._mapped(X), self.X_fit_, self.dual_coef_, self.offset_
-        )
+        samples = self._mapped(X), self.X_fit_
+        components = self._kernel.project(*samples, self.dual_coef_, self.offset_)
+        return astype(components, X.dtype)
 
     def _joint_log_likelihood(self, X):
         """Logarithms of the posteriors, up to a term that is common to all classes."""

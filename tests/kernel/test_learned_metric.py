@@ -1,6 +1,7 @@
 """KernelDiscriminantAnalysis(metric="learned")."""
 
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom import input_hessian
-from skgeom._kernel._metric import gradient_product
+from skgeom._kernel._metric import gradient_rows, next_map
+
+# Values that need no selection, for tests of other parts of the fit.
+GIVEN = {"gamma": "scale", "regularization": 1e-3}
 
 
 def drawn(n_samples, seed):
@@ -35,32 +39,62 @@ def rotation():
     return np.linalg.qr(np.random.default_rng(1).standard_normal((9, 9)))[0]
 
 
-def log_scores(kda, X):
-    """Logarithms of the probabilities without random labels, (n_samples, n_classes)."""
-    scores = kda.decision_function(X)
-    return scores if scores.ndim == 2 else np.column_stack([0 * scores, scores])
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_gradient_product_by_finite_differences(planted, n_classes):
-    X, y = planted
-    X, y = X[y < n_classes] + 5, y[y < n_classes]
-    kda = KDA(gamma=0.05, regularization=1e-3).fit(X, y)
-    weights = np.random.default_rng(0).uniform(size=len(X))
-    weights /= weights.sum()
+def gauss_newton_by_differences(kda, X, weights):
+    """The matrix G of the scores without random labels, by central differences."""
+    kda = deepcopy(kda)
+    kda.calibration_ = replace(kda.calibration_, label_noise=0.0)
     step = 1e-5
     jacobian = np.stack(
         [
-            (log_scores(kda, X + e) - log_scores(kda, X - e)) / (2 * step)
+            (kda.predict_log_proba(X + e) - kda.predict_log_proba(X - e)) / (2 * step)
             for e in step * np.eye(X.shape[1])
         ],
         axis=2,
     )
-    expected = 0
-    for weight, p, J in zip(weights, kda.predict_proba(X), jacobian, strict=True):
-        expected = expected + weight * J.T @ (np.diag(p) - np.outer(p, p)) @ J
-    product = gradient_product(kda, X, weights)
+    return sum(
+        weight * J.T @ (np.diag(p) - np.outer(p, p)) @ J
+        for weight, p, J in zip(weights, kda.predict_proba(X), jacobian, strict=True)
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_gradients_are_those_of_scores_without_random_labels(planted, n_classes):
+    X, y = planted
+    X, y = X[y < n_classes] + 5, y[y < n_classes]
+    kda = KDA(gamma=0.05, regularization=1e-3).fit(X, y)
+    # The estimated noise is too small for a visible difference.
+    kda.calibration_ = replace(kda.calibration_, label_noise=0.3)
+    weights = np.random.default_rng(0).uniform(size=len(X))
+    weights /= weights.sum()
+    product = sum(rows.T @ rows for rows in gradient_rows(kda, X, weights))
+    expected = gauss_newton_by_differences(kda, X, weights)
     np.testing.assert_allclose(product, expected, atol=1e-7 * np.abs(expected).max())
+    kda.calibration_ = replace(kda.calibration_, label_noise=0.0)
+    options = {"sample_weight": weights, "curvature": "gauss-newton"}
+    expected = input_hessian(kda, X, y, **options)
+    np.testing.assert_allclose(product, expected, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("n_samples", [30, 240])
+def test_map_is_a_root_of_the_product(n_samples):
+    """With fewer gradients than features, and with more."""
+    X, y = drawn(n_samples, seed=0)
+    X = np.hstack([X, np.random.default_rng(1).standard_normal((n_samples, 100))])
+    kda = KDA(gamma="scale", regularization=1e-3).fit(X, y)
+    weights = np.full(n_samples, 1 / n_samples)
+    ones = np.ones(X.shape[1])
+    kda.calibration_ = replace(kda.calibration_, label_noise=0.0)
+    product = input_hessian(kda, X, y, curvature="gauss-newton")
+    M = next_map(kda, X, weights, ones, diagonal=False)
+    # Gradients are combinations of differences of samples.
+    assert np.linalg.matrix_rank(M) == min(n_samples - 1, X.shape[1])
+    factor = np.trace(M.T @ M) / np.trace(product)
+    np.testing.assert_allclose(M.T @ M, factor * product, atol=1e-12 * factor)
+    scales = next_map(kda, X, weights, ones, diagonal=True)
+    factor = np.square(scales).sum() / np.trace(product)
+    np.testing.assert_allclose(np.square(scales), factor * np.diag(product))
+    for mapped in (X @ M.T, X * scales):
+        assert mapped.var(axis=0).sum() == pytest.approx(X.var(axis=0).sum())
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
@@ -134,26 +168,47 @@ def test_scores_are_of_metrics_without_the_held_out_labels():
     assert kda.metric_selection_.scores.max() < np.log(0.5) + 0.02
 
 
-def test_scaling_and_translation(planted, learned):
-    (X, y), first = planted, learned
-    other = KDA(metric="learned").fit(8 * X + 3, y)
+@pytest.fixture(scope="module")
+def few():
+    X, y = drawn(90, seed=0)
+    return X, y, KDA(metric="learned", **GIVEN).fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8, 1e120])
+def test_scaling_and_translation(few, scale):
+    X, y, first = few
+    assert first.metric_selection_.selected["n_rounds"] > 0
+    other = KDA(metric="learned", **GIVEN).fit(scale * (X + 3), y)
     np.testing.assert_allclose(other.omega_, first.omega_, atol=1e-6)
-    proba = other.predict_proba(8 * X + 3)
+    proba = other.predict_proba(scale * (X + 3))
     np.testing.assert_allclose(proba, first.predict_proba(X), atol=1e-6)
 
 
+def test_single_precision_far_from_zero():
+    X, y = drawn(90, seed=0)
+    X = (X + 1e4).astype(np.float32)
+    single = KDA(metric="learned", **GIVEN).fit(X, y)
+    double = KDA(metric="learned", **GIVEN).fit(X.astype(np.float64), y)
+    assert single.transform(X).dtype == np.float32
+    proba = double.predict_proba(X.astype(np.float64))
+    np.testing.assert_allclose(single.predict_proba(X), proba, atol=1e-6)
+
+
 def test_weights_stand_for_repeated_samples(planted):
-    X, y = planted
+    X, y = planted[0][:60], planted[1][:60]
     weights = np.random.default_rng(0).integers(4, size=len(y))
-    weighted = KDA(metric="learned").fit(X, y, weights)
-    repeated = KDA(metric="learned").fit(X.repeat(weights, 0), y.repeat(weights))
+    weighted = KDA(metric="learned", **GIVEN).fit(X, y, weights)
+    repeated = KDA(metric="learned", **GIVEN).fit(
+        X.repeat(weights, 0), y.repeat(weights)
+    )
     difference = weighted.predict_proba(X) - repeated.predict_proba(X)
     assert np.abs(difference).max() < 1e-6
 
 
 def test_input_hessian(planted, rotation):
     X, y = planted
-    kda = KDA(metric="learned").fit(X @ rotation, y)
+    kda = KDA(metric="learned", **GIVEN).fit(X @ rotation, y)
+    assert kda.metric_selection_.selected["n_rounds"] > 0
     analytic = input_hessian(kda, X @ rotation, y, derivatives="analytic")
     differences = input_hessian(kda, X @ rotation, y, derivatives="differences")
     atol = 1e-4 * np.abs(analytic).max()
@@ -169,9 +224,10 @@ def test_groups_are_held_out_together(planted):
     own = rng.permutation(24)[groups]
     y = rng.integers(2, size=24)[groups]
     X = np.column_stack([X[:, :2], 5 * np.cos(own), 5 * np.sin(own)])
-    kda = KDA(metric="learned").fit(X, y, groups=groups)
+    given = {"gamma": 0.5, "regularization": 1e-4}
+    kda = KDA(metric="learned", **given).fit(X, y, groups=groups)
     assert kda.metric_selection_.scores.max() < np.log(0.5) + 0.05
-    alone = KDA(metric="learned").fit(X, y)
+    alone = KDA(metric="learned", **given).fit(X, y)
     assert alone.metric_selection_.scores.max() > np.log(0.5) + 0.2
     with pytest.raises(ValueError, match="each group contains all samples"):
         KDA(metric="learned").fit(X, y, groups=y)
