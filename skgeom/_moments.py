@@ -161,7 +161,8 @@ class Moments:
         """The second moments of the samples themselves, in CPU memory."""
         moments = self.to(to_numpy)
         means = moments.means
-        scatters = moments.scatters() / moments.counts[:, None, None]
+        scatters = moments.scatters()
+        scatters /= _degrees(moments.counts, True)[:, None, None]
         scatters += means[:, :, None] * means[:, None]
         return Moments.of(self.counts, None, scatters)
 
@@ -169,11 +170,12 @@ class Moments:
 def _degrees(counts, about_origin):
     """Divisors of scatter matrices: counts - 1, or counts / 2 for counts below 2.
 
-    Samples that differ are at least two samples, so weights with a sum below 2 do not
-    count samples: they are relative, and the covariance does not depend on their sum.
-    For second moments, the divisors are the counts.
+    Sums of weights may be below 1. As the divisor is at least half of the count, a
+    covariance is at most that of two samples with the same mean square deviation. For
+    second moments, the divisors are the counts. Without samples, the divisor is 1.
     """
-    return counts if about_origin else np.maximum(counts - 1.0, counts / 2)
+    found = counts if about_origin else np.maximum(counts - 1.0, counts / 2)
+    return np.where(counts == 0, 1.0, found)
 
 
 def _combined(first, second, sign):
@@ -189,7 +191,8 @@ def _combined(first, second, sign):
     second = second.to(partial(like, model=scatters))
     first, second = _filled(first, second), _filled(second, first)
     n_a, n_b = first.counts, sign * second.counts
-    share = n_b / (n_a + n_b)
+    # If no samples remain, the mean is that of the first.
+    share = n_b / np.where(n_a + n_b == 0, np.inf, n_a + n_b)
     share, weight = (like(v[:, None], scatters) for v in (share, n_a * share))
     offset = second.means - first.means + (second.remainders - first.remainders)
     scatters += second.scatters(sign)

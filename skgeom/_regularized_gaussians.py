@@ -35,6 +35,7 @@ from skgeom._statistics import (
     ClassStatistics,
     closed_form_shrinkage,
     projected,
+    warn_if_weights_are_small,
 )
 from skgeom.objectives._covariances import ArrayCovariances, SampleCovariances
 from skgeom.utils.linalg import semidefinite_root
@@ -87,10 +88,14 @@ class Coordinates(NamedTuple):
 
 def maximum_likelihood(statistics):
     """The maximum likelihood covariances of the classes (scatter divided by count)."""
-    moments = statistics.moments
+    return statistics.moments.covariances.scaled(_likelihood_factors(statistics))
+
+
+def _likelihood_factors(statistics):
+    """The ratios of maximum likelihood covariances and those of statistics."""
     if statistics.covariance_estimator is not None:
-        return moments.covariances
-    return moments.covariances.scaled(moments.degrees / moments.counts)
+        return np.ones(len(statistics.counts))
+    return statistics.moments.degrees / statistics.counts
 
 
 def pooled_and_total(statistics):
@@ -101,7 +106,9 @@ def pooled_and_total(statistics):
     standard deviation if the samples were centered before.
     """
     weights = statistics.counts / statistics.counts.sum()
-    pooled = maximum_likelihood(statistics).mean(weights)
+    # No scaled copy of the covariances is formed.
+    factors = weights * _likelihood_factors(statistics)
+    pooled = statistics.moments.covariances.mean(factors)
     offsets = statistics.means - weights @ statistics.means
     total = pooled + (offsets.T * weights) @ offsets
     sizes = np.abs(statistics.means).max(axis=0)
@@ -400,16 +407,18 @@ def gaussians_of(statistics, variance, is_shared):
     SingularCovarianceError
         If a covariance is singular in the span of the samples.
     """
-    _require_memory(statistics, len(statistics.classes))
-    _, total = pooled_and_total(statistics)
+    n_classes = len(statistics.classes)
+    _require_memory(statistics, 1 if is_shared else n_classes)
+    pooled, total = pooled_and_total(statistics)
     basis, log_volume = np.eye(len(total)), 0.0
     if not variance:
         basis, log_volume = basis_of(total)
-    covariances = basis.T @ without_rounding(statistics, total) @ basis
-    covariances += variance * np.eye(basis.shape[1])
-    pooled = np.tensordot(statistics.counts, covariances, axes=1)
-    pooled = pooled / statistics.counts.sum()
-    intensities = np.full(len(covariances), 1.0 * is_shared)
+    added = variance * np.eye(basis.shape[1])
+    pooled = basis.T @ pooled @ basis + added
+    covariances = pooled[None]
+    if not is_shared:
+        covariances = basis.T @ without_rounding(statistics, total) @ basis + added
+    intensities = np.full(n_classes, 1.0 * is_shared)
     coordinates = Coordinates(basis, log_volume, statistics)
     return _gaussians(coordinates, covariances, pooled, intensities)
 
@@ -438,6 +447,7 @@ def shrunk_gaussians(coordinates, n_distinct, is_shared, pooling=None, ridge=Non
     if pooling is not None:
         intensities = pooling_intensities(pooling, n_distinct, len(pooled))
         return _gaussians(coordinates, covariances, pooled, intensities, ridge)
+    warn_if_weights_are_small(coordinates.statistics)
     ridge = closed_form_ridge(pooled, n_distinct)
     mixed = (1 - ridge) * pooled + ridge * np.eye(len(pooled))
     W, _ = whitener(mixed, "all classes together")

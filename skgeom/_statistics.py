@@ -42,6 +42,7 @@ from skgeom.utils.validation import (
     samples_of_block,
     union_of_classes,
 )
+from skgeom.utils.warn import warn_user
 
 _MOST_ROWS = 20  # of the HTML table
 
@@ -197,7 +198,8 @@ class ClassStatistics:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: an integer weight counts as that many copies. Unlike
             in the ``fit`` methods of estimators, small weights are not scaled, because
-            statistics of parts of the samples can be added. The divisor of a
+            statistics of parts of the samples can be added. A class whose weights have
+            a small sum is treated like a class of few samples. The divisor of a
             covariance is the sum of the weights of the class minus 1, or half of the
             sum if it is below 2.
         n_axes : int, default=None
@@ -426,7 +428,8 @@ class ClassStatistics:
 
         The covariance :math:`S_i` of class i with :math:`n_i` samples becomes
         :math:`(1 - \rho_i) S_i + \rho_i W`, where W is the mean of the covariances of
-        all classes with the weights :math:`n_i - 1`.
+        all classes with the weights :math:`n_i - 1`. Weights below 0 become 0; if all
+        :math:`n_i` are at most 1, the weights are :math:`n_i`.
 
         Parameters
         ----------
@@ -488,6 +491,7 @@ class ClassStatistics:
             )
         covariances, n_classes = self.covariances, len(self.classes)
         if shrinkage is None:
+            warn_if_weights_are_small(self)
             shrinkage = closed_form_shrinkage(covariances, self.counts)
         check_labels(shrinkage, 0, self.classes, "shrinkage", "classes")
         shrinkage = np.asarray(on_cpu(shrinkage), dtype=np.float64)
@@ -630,7 +634,8 @@ class ClassStatistics:
         ``statistics = statistics.decay(0.9) + batch`` in a loop computes exponentially
         weighted statistics, in which the last batch has the weight 1, the previous
         batch the weight 0.9, and so on. Classes without recent samples keep their
-        moments; exclude such classes with :meth:`of_classes`.
+        means, but the divisor of a covariance decreases faster than the count, by which
+        the covariance at most doubles. Exclude such classes with :meth:`of_classes`.
 
         Parameters
         ----------
@@ -1018,11 +1023,27 @@ def _check_addition(first, second):
 
 
 def _pooled(covariances, counts):
-    """The mean of covariances with the weights counts - 1, and normalized weights."""
-    degrees = np.maximum(counts - 1.0, 0)
-    weights = degrees / (degrees.sum() or 1)
+    """The mean of covariances with the weights of ``shrunk``, which are normalized."""
+    weights = np.maximum(counts - 1.0, 0)
+    weights = weights if weights.any() else counts
+    weights = weights / (weights.sum() or 1)
     xp = namespace(covariances)
     return xp.tensordot(like(weights, covariances), covariances, axes=1), weights
+
+
+def warn_if_weights_are_small(statistics):
+    """Warn if the samples vary, but no class has the weight of two samples."""
+    counts, is_sample = statistics.counts, statistics.covariance_estimator is None
+    if statistics.means is None or not is_sample or max(counts, default=2) >= 2:
+        return
+    if statistics.moments.pooled()[0].trace() > 0:
+        warn_user(
+            "The weights of the samples of each class add up to at most "
+            f"{counts.max():.3g}, but automatic values require numbers of samples, and "
+            "samples that vary are at least two. The classes are treated like classes "
+            "of few samples. Multiply all weights by a larger number.",
+            UserWarning,
+        )
 
 
 def closed_form_shrinkage(covariances, counts):

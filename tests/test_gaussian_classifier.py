@@ -116,6 +116,15 @@ def test_weights_of_later_calls_may_be_small(cls, drawn):
         assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("covariance", ["full", "shared"])
+def test_partial_fit_of_small_weights_only_warns(covariance, drawn):
+    X, y = drawn
+    model = GaussianClassifier(covariance)
+    with pytest.warns(UserWarning, match="The weights of .* add up to at most"):
+        model.partial_fit(X, y, sample_weight=np.full(len(y), 1e-3))
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):
     X, y = drawn
     model = GaussianClassifier(regularization=0)
@@ -606,6 +615,22 @@ def test_many_classes_of_few_samples_need_little_memory(rng):
     X, y = rng.normal(size=(240, 1024)), np.repeat(np.arange(80), 3)
     X[:, :100] += rng.normal(size=(80, 100))[y]
     assert peak_memory(lambda: GaussianClassifier().fit(X, y)) < 3e8
+
+
+def test_a_shared_covariance_needs_the_memory_of_one(monkeypatch, rng):
+    """The remedy of other memory errors: beside the statistics, of 48 MB."""
+    X, y = rng.normal(size=(450, 200)), np.repeat(np.arange(150), 3)
+    model = GaussianClassifier("shared", regularization=1.0)
+    monkeypatch.setattr("skgeom.utils.memory.memory", lambda: 1e8)
+    assert peak_memory(lambda: model.fit(X, y)) < 6e7
+    means = np.array([X[y == k].mean(axis=0) for k in range(150)])
+    pooled = np.cov((X - means[y]).T, bias=True) + np.eye(200)
+    slopes = np.linalg.solve(pooled, means.T)
+    joint = X @ slopes - np.sum(means.T * slopes, axis=0) / 2
+    assert_allclose(model.predict_proba(X), softmax(joint, axis=1), atol=1e-12)
+    model.set_params(covariance="full")
+    with pytest.raises(MemoryError, match="covariances of 150 classes"):
+        model.fit(X, y)
 
 
 def test_probabilities_of_features_that_are_not_gaussian(rng):

@@ -336,6 +336,36 @@ def test_classes_of_less_than_one_sample_do_not_change_the_pooled_covariance(rng
     assert model.class_shrinkages_.max() <= 1
 
 
+@pytest.mark.parametrize("total", [0.8, 1e-6])
+def test_shrunk_classes_whose_weights_have_small_sums(total, rng):
+    """The pooled covariance is a mean, and the user learns of the small weights."""
+    X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], [30, 10])
+    X[y == 1] *= 3
+    weights = np.full(40, total / 30)
+    statistics = ClassStatistics.from_data(X, y, sample_weight=weights)
+    with pytest.warns(UserWarning, match="add up to at most .* larger number"):
+        shrunk = statistics.shrunk()
+    own = [2 * np.cov(X[y == k].T, bias=True) for k in range(2)]
+    pooled = 0.75 * own[0] + 0.25 * own[1]
+    assert_allclose(shrunk.covariances, [pooled] * 2)
+    assert_allclose(statistics.shrunk(1).covariances, [pooled] * 2)
+
+
+@pytest.mark.parametrize("about_origin", [False, True])
+def test_moments_without_samples_are_finite(about_origin, statistics):
+    moments = statistics.moments
+    moments = moments.second_moments() if about_origin else moments
+    for empty in (moments - moments, moments.scaled(0.0)):
+        assert not empty.counts.any() and not empty.scatters().any()
+        assert_allclose(empty.covariances.values, 0, atol=1e-15)
+        again = empty + moments
+        assert_allclose(again.means, moments.means)
+        assert_allclose(again.covariances.values, moments.covariances.values)
+    if not about_origin:
+        second = moments.scaled(0.0).second_moments()
+        assert np.isfinite(second.covariances.values).all()
+
+
 def test_shrunk_by_given_intensities(rng):
     y = np.repeat([0, 1], [30, 8])
     statistics = ClassStatistics.from_data(rng.normal(size=(38, 3)), y)
@@ -638,8 +668,11 @@ def test_statistics_of_a_stream_forget(rng):
         batch = ClassStatistics.from_data(X, y)
         recent, every = recent.decay(0.9) + batch, every + batch
     assert recent.counts[2] < 1
-    # A class without recent samples keeps its moments.
-    assert_allclose(recent.decay(0.5).covariances[2], recent.covariances[2])
+    # A class without recent samples keeps its mean, and its covariance is bounded.
+    scatter = recent.moments.scatters()[2] / recent.counts[2]
+    for old in (recent, recent.decay(0.5)):
+        assert_allclose(old.means[2], recent.means[2])
+        assert_allclose(old.covariances[2], 2 * scatter)
     variances = [s.of_classes([1, 0]).covariances[0, 3, 3] for s in (recent, every)]
     assert variances[0] > 22 > 15 > variances[1]  # 25 at the end
     assert same_bits(recent.decay(1e-300) + batch, batch)

@@ -41,7 +41,12 @@ from skgeom._selection import (
     warn_if_at_chance,
     warn_of_end,
 )
-from skgeom._statistics import ClassStatistics, means_on_host, pooled_matrices
+from skgeom._statistics import (
+    ClassStatistics,
+    means_on_host,
+    pooled_matrices,
+    warn_if_weights_are_small,
+)
 from skgeom.optim._minimize import StartError
 from skgeom.utils.linalg import project
 from skgeom.utils.progress import current_progress
@@ -106,13 +111,13 @@ def sampling_noise(within, total, counts):
     :math:`\operatorname{tr}(W) / n` along some directions, even if the variance along
     these directions is small (Koltchinskii and Lounici, 2017, for an effective rank
     above n). W is the within-class covariance, and n is the mean number of samples of a
-    class. If the data do not vary within the classes, the total covariance replaces W.
-    If the total covariance is zero as well, the value is 1.
+    class, at least 1. If the data do not vary within the classes, the total covariance
+    replaces W. If the total covariance is zero as well, the value is 1.
     """
     rounding = len(within) * np.finfo(float).eps  # of standard deviations, relative
     within, total = within.trace(), total.trace()
     trace = within if within > rounding**2 * total else total
-    return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
+    return float(trace / (2 * max(counts.mean(), 1))) if trace > 0 else 1.0
 
 
 def class_intensities(shrinkage, counts, n_dimensions=0):
@@ -130,7 +135,7 @@ def class_intensities(shrinkage, counts, n_dimensions=0):
     has fewer samples, its covariance is singular, and hardly matters for the selection
     of :math:`\rho`. Its :math:`q_k` is then at least that of :math:`\rho = 0.3`, or
     filters along which the class hardly varies by chance would be preferred. A class
-    with one sample has the covariance W.
+    with one sample, or with weights that add up to at most 1, has the covariance W.
     """
     degrees = np.maximum(counts - 1.0, 0)
     rho = np.array([shrinkage, 0.3])
@@ -285,6 +290,7 @@ def folds_of_summaries(parts, total, n_components, whiten):
             "only. Each class needs samples in at least two folds."
         )
     within, covariance = total.pooled_covariances()
+    warn_if_weights_are_small(total)
     basis = _basis_of_folds(covariance, n_components, whiten).columns
     # The draws do not depend on the order of the folds.
     scale = covariance.trace() or 1.0

@@ -53,6 +53,7 @@ from skgeom._statistics import (
     pooled_matrices,
     statistics_of_samples,
     translated,
+    warn_if_weights_are_small,
 )
 from skgeom.objectives._covariances import covariances_of
 from skgeom.optim._manifolds import CONSTRAINTS
@@ -413,6 +414,7 @@ class BaseFilters(CallbackSupportMixin, LinearProjection):
 
     def _closed_form(self, statistics, shrinks):
         """The shrinkage and sigma^2 without held-out samples."""
+        warn_if_weights_are_small(statistics)
         sigma2, rule, intensities = self.regularization, "sampling noise", None
         if shrinks:
             rule = "closed form"

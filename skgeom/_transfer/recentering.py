@@ -286,7 +286,17 @@ class Recentering(TransformerMixin, BaseEstimator):
 
     @fit_method
     @substitute_docs(sample_weight=SAMPLE_WEIGHT)
-    def fit_transform(self, X, y=None, *, domain=None, sample_weight=None, **target):
+    def fit_transform(
+        self,
+        X,
+        y=None,
+        *,
+        domain=None,
+        sample_weight=None,
+        X_target_unlabeled=None,
+        X_target_labeled=None,
+        y_target_labeled=None,
+    ):
         """Compute the mean of each domain, and re-center the matrices.
 
         Parameters
@@ -298,17 +308,21 @@ class Recentering(TransformerMixin, BaseEstimator):
         domain : array-like of shape (n_samples,) or scalar, default=None
             Domain label of each matrix, or of all matrices. None for a single domain.
         {sample_weight}
-        **target : dict
+        X_target_unlabeled, X_target_labeled : array-like, default=None
             Target matrices, as in :meth:`fit`.
+        y_target_labeled : array-like of shape (n_target_samples,), default=None
+            Class labels of ``X_target_labeled``.
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n, n)
-            The re-centered matrices X, with the means of their own domains.
+            The re-centered matrices X, with the means of their own domains, also if
+            :meth:`transform` without ``domain`` uses the mean of the target matrices.
         """
         self.fit(X, y, domain=domain, sample_weight=sample_weight)
         Z = self.transform(X, domain=domain)
-        self._add_target(*target_of(**target))
+        target = X_target_unlabeled, X_target_labeled, y_target_labeled
+        self._add_target(*target_of(*target))
         return Z
 
     def transform(self, X, *, domain=None):
@@ -399,7 +413,7 @@ def _mean_of_domain(label, matrices, metric, weights=None):
     return _mean(matrices, metric, weights)
 
 
-def target_of(X_target_unlabeled=None, X_target_labeled=None, y_target_labeled=None):
+def target_of(X_target_unlabeled, X_target_labeled, y_target_labeled):
     """The target matrices or None, and the name of their argument."""
     if X_target_labeled is None:
         if y_target_labeled is not None:
@@ -409,6 +423,11 @@ def target_of(X_target_unlabeled=None, X_target_labeled=None, y_target_labeled=N
         raise ValueError(
             "Pass either X_target_unlabeled or X_target_labeled. For both, call adapt "
             "of TransferDiscriminantAnalysis with the unlabeled matrices after fit."
+        )
+    if y_target_labeled is not None and len(y_target_labeled) != len(X_target_labeled):
+        raise ValueError(
+            f"y_target_labeled has {len(y_target_labeled)} labels, but "
+            f"X_target_labeled has {len(X_target_labeled)} matrices."
         )
     return X_target_labeled, "X_target_labeled"
 

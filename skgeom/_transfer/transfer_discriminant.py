@@ -166,8 +166,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     .. math:: \bar\mu_c = \frac{N_c \, m_c + 10 \, n_c \, t_c}{N_c + 10 \, n_c} ,
 
-    and S, the priors and the shrinkage with the same weights. The weight 10 increases
-    the accuracy for new subjects of BCI competition IV 2a.
+    and S, the priors and the shrinkage with the same weights; with ``sample_weight``,
+    10 is a multiple of the mean weight. The weight 10 increases the accuracy for new
+    subjects of BCI competition IV 2a.
 
     :meth:`adapt` tests two adaptations, and uses the first adaptation with sufficient
     evidence: adapted class means with the given ``priors``, then adapted class means
@@ -270,8 +271,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         X_target_unlabeled : array-like of shape (n_target_samples, n, n), default=None
             SPD matrices of a new subject, to which :meth:`adapt` adapts after the fit.
         X_target_labeled : array-like of shape (n_target_samples, n, n), default=None
-            SPD matrices of a new subject with labels. They are training samples of
-            weight 10, with a domain of their own, and then matrices for :meth:`adapt`.
+            SPD matrices of a new subject with labels. They are training samples with
+            ten times the mean weight of X, and a domain of their own, and then matrices
+            for :meth:`adapt`.
         y_target_labeled : array-like of shape (n_target_samples,), default=None
             Class labels of ``X_target_labeled``, among the classes of y.
 
@@ -568,6 +570,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
 def _labels_of_target(labels, target, y):
     """The labels of the target matrices; ValueError unless they are classes of y."""
+    if labels is None:
+        raise ValueError("X_target_labeled requires y_target_labeled.")
     with naming("y_target_labeled"):
         labels = checked_labels(labels, target)
     unknown = np.setdiff1d(labels, y).tolist()
@@ -585,7 +589,8 @@ def _with_target(X, y, domain, weights, target, labels):
     for label, members in domains_of(domain, len(X)):
         domains[members] = "X" if label is None else label
     weights = np.ones(len(X)) if weights is None else weights
-    weights = np.append(weights, np.full(len(target), _TARGET_WEIGHT))
+    added = _TARGET_WEIGHT * weights.mean()  # weights have no unit
+    weights = np.append(weights, np.full(len(target), added))
     return np.append(X, target, axis=0), np.append(y, labels), domains, weights
 
 

@@ -25,7 +25,8 @@ BATCH_WEIGHT = """
 sample_weight : array-like of shape (n_samples,), default=None
     Weights of the samples: an integer weight counts as that many copies.
     Small weights are not scaled, because a batch contains only some of the
-    samples.
+    samples: classes whose weights have a small sum are treated like classes of
+    few samples.
 """
 
 

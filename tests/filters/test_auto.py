@@ -330,6 +330,28 @@ def test_a_class_in_one_summary_only(rng):
 # Data without variance
 
 
+def test_small_weights_of_statistics_have_bounded_noise(rng):
+    """A class has at least one sample, so sigma^2 does not diverge."""
+    X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)
+    X += 3 * y[:, None]
+    found = []
+    for weight in (0.04, 0.001):
+        weights = np.full(40, weight)
+        statistics = ClassStatistics.from_data(X, y, sample_weight=weights)
+        with pytest.warns(UserWarning, match="add up to at most .* larger number"):
+            found.append(SQFA(1).fit_statistics(statistics))
+        parts = [
+            ClassStatistics.from_data(X[k::2], y[k::2], sample_weight=weights[k::2])
+            for k in (0, 1)
+        ]
+        with pytest.warns(UserWarning, match="add up to at most"):
+            SQFA(1).fit_statistics(parts)
+    variance = np.mean([np.var(X[y == k], axis=0).sum() for k in (0, 1)])
+    sigmas = [model.regularization_ for model in found]
+    assert_allclose(sigmas, variance)  # half of the trace with divisor 1/2
+    assert_allclose(*(model.components_ for model in found), atol=1e-9)
+
+
 @pytest.mark.parametrize("offset", [0, 1e3])
 def test_equal_samples_of_each_class_have_the_total_noise(offset, rng):
     """Rounding of the class means is no variance within the classes."""

@@ -110,7 +110,8 @@ def test_filters_of_spectra_are_curves(digits):
         assert_array_equal(line.get_ydata(), filter)
         low, high = ax.get_ylim()
         assert low == -high and high > np.abs(filter).max()
-    square = FilterDisplay.from_estimator(PCA(2).fit(X), 64, color="red")
+    square = FilterDisplay.from_estimator(PCA(2).fit(X), 64, color="red", lw=3)
+    assert square.lines_[1].get_linewidth() == 3
     assert square.lines_[1].get_color() == "red"
     assert_array_equal(square.lines_[1].get_xdata(), np.arange(64))
     same = FilterDisplay.from_estimator(pca, limits="shared")
