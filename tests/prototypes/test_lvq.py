@@ -212,9 +212,9 @@ def test_the_unit_of_the_samples_does_not_matter(spd, estimator, unit):
     X, y = spd
     X = X.reshape(60, 16) if isinstance(estimator, RSLVQ) else X
     estimator.set_params(n_prototypes=2, random_state=0)
-    for method in ("fit", "partial_fit"):
+    for method, n_calls in ("fit", 1), ("partial_fit", 2):
         model, moved = (clone(estimator) for _ in range(2))
-        for _ in range(2):
+        for _ in range(n_calls):
             getattr(model, method)(X, y)
             getattr(moved, method)(unit * X, y)
         assert_allclose(moved.loss_curve_, model.loss_curve_, rtol=1e-6)
