@@ -313,7 +313,7 @@ CASES = [
     ("optim._batches._STEPS_PER_ROUND", [5, 20, 80], batches_of_digits),
     ("optim._batches._LEAST_FALL", [0.0, 1e-4, 1e-2], batches_of_digits),
     ("optim._batches._MAX_HALVINGS", [4, 8, 12], batches_of_digits),
-    ("_prototypes.plrsq._WEIGHTS", WEIGHTS, prototypes_of_rare_classes),
+    ("_prototypes.plrsq._REPRESENTABILITIES", WEIGHTS, prototypes_of_rare_classes),
     ("_region_covariance._DEPENDENT", [0, 1e-13, 1e-3], dependent_features),
     ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.05, 0.3], wrong_warnings),
     ("_kernel._kernels._CHECKED_ROWS", [20, 200, 900], wrong_warnings),

@@ -82,11 +82,16 @@ class Metric(ABC):
         """Estimate the metric from samples X, class indices y and weights."""
 
     def refitted(self, X, y, weights):
-        """A copy whose parts that depend on labels are estimated from other samples.
+        """The metric of a fold, whose parts that depend on labels know its labels only.
 
-        All other parts are kept, which saves most of the time.
+        A metric that keeps all other parts in its own ``refitted`` saves most of the
+        time.
         """
-        return self
+        if not self.uses_labels:
+            return self
+        metric = copy(self)
+        metric.fit(X, y, weights)
+        return metric
 
     def encode(self, X):
         """Convert samples or prototypes to the arrays whose distances are computed."""

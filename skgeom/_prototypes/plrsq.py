@@ -35,11 +35,12 @@ from skgeom.utils.linalg import from_embedded
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import check_priors
 
-# Candidates of representability. With 0.1, prototypes are close to the class means;
-# with 1e-4, close to the maximum of the likelihood. Larger candidates are sometimes
-# selected by chance: with few samples of three classes of SSVEP, the accuracy with
-# candidates up to 1 is 5 percentage points lower (`bench_constants.py`).
-_WEIGHTS = np.logspace(-1, -4, 10)
+# Candidates of representability, the most regularized first. With 0.1, prototypes are
+# close to the class means; with 1e-4, close to the maximum of the likelihood. Larger
+# candidates are sometimes selected by chance: with few samples of three classes of
+# SSVEP, the accuracy with candidates up to 1 is 5 percentage points lower
+# (`bench_constants.py`).
+_REPRESENTABILITIES = np.logspace(-1, -4, 10)
 # Largest number of samples for the selection of representability, which bounds its time
 # for large data, see `bench_growth.py`.
 _MOST_SAMPLES = 1_000
@@ -128,7 +129,7 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         elif model.prototypes.ndim == 3:
             candidates = [_REPRESENTABILITY]
         else:
-            candidates = _WEIGHTS.tolist()
+            candidates = _REPRESENTABILITIES.tolist()
         selection, temperature = None, self.temperature
         if len(candidates) > 1 or temperature == "auto":
             folds = self._folds(samples, model, most=_MOST_SAMPLES)

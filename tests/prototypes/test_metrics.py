@@ -249,3 +249,21 @@ def test_log_determinant_divergence_of_crossed_matrices(slope):
     X, W = (np.array([[[1, s], [s, 1 + s**2]]]) for s in (slope, -slope))
     found = fitted("logdet").squared_distances(X, W)
     assert_allclose(found, [[np.log1p(slope**2)]], rtol=1e-11)
+
+
+class LabelMetric(LogCholeskyMetric):
+    """A metric that counts the labels of its fit."""
+
+    uses_labels = True
+
+    def fit(self, X, y, weights):
+        self._counts = np.bincount(y)
+
+
+def test_a_metric_that_uses_labels_is_fitted_again_in_folds(make_spd):
+    X, y = make_spd((6,), 2), np.array([0, 0, 0, 1, 1, 1])
+    metric = LabelMetric()
+    metric.fit(X, y, np.ones(6))
+    again = metric.refitted(X[:4], y[:4], np.ones(4))
+    assert again._counts.tolist() == [3, 1]
+    assert metric._counts.tolist() == [3, 3]
