@@ -1,10 +1,13 @@
 """Structure, length and vocabulary of the documentation."""
 
+import ast
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
+
+import skgeom
 
 ROOT = Path(__file__).parents[1]
 GUIDES = sorted(
@@ -97,6 +100,21 @@ def test_numbers_of_readme_and_landing_page_are_stored_results():
             if unit == "%":  # tables of the papers have fractions
                 known |= {round(100 * value, digits) for value in stored}
             assert float(number) in known, f"{number} {unit}, {page.name}: {row}"
+
+
+def test_pages_of_public_names_link_to_a_guide():
+    """And the table of names has no citations, whose references it lacks."""
+    tree = ast.parse((ROOT / "doc/conf.py").read_text())
+    assigned = {
+        ast.unparse(n.targets[0]): n for n in tree.body if hasattr(n, "targets")
+    }
+    guides = ast.literal_eval(assigned["GUIDES"].value)
+    modules = {name.removeprefix("skgeom.") for name in guides}
+    assert set(skgeom.__all__) <= modules
+    for guide in set(guides.values()):
+        pages = (ROOT / "doc/user_guide").glob("*.rst")
+        assert any(f".. _{guide}:" in page.read_text() for page in pages), guide
+    assert "]_" not in (ROOT / "doc/names.csv").read_text()
 
 
 def test_accuracies_of_the_first_example_are_stored_results():

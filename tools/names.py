@@ -122,6 +122,7 @@ def descriptions():
 
 def first_sentence(text):
     """The first sentence of a description, or its part before a colon."""
+    text = re.sub(r" \[\d+\]_", "", text.replace(" of [1]_", " of the paper"))
     return re.split(r"(?<=[.;:])\s", text)[0].rstrip(";:.") + "."
 
 
