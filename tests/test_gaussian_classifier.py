@@ -618,7 +618,7 @@ def test_many_classes_of_few_samples_need_little_memory(rng):
 
 
 def test_a_shared_covariance_needs_the_memory_of_one(monkeypatch, rng):
-    """The remedy of other memory errors: beside the statistics, of 48 MB."""
+    """The remedy of other memory errors, with statistics of 48 MB."""
     X, y = rng.normal(size=(450, 200)), np.repeat(np.arange(150), 3)
     model = GaussianClassifier("shared", regularization=1.0)
     monkeypatch.setattr("skgeom.utils.memory.memory", lambda: 1e8)

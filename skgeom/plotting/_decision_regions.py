@@ -248,26 +248,30 @@ class DecisionRegionsDisplay(Display):
                 )
         regions = to_numpy(classifier.predict(lifted)).reshape(resolution, resolution)
         classes = to_numpy(classifier.classes_)
-        if y is not None:
-            y = to_numpy(y)
-            if len(y) != len(Z):
-                raise ValueError(f"y has {len(y)} labels, but X has {len(Z)} samples.")
-            unknown = y[_positions(y, classes) < 0]
-            if len(unknown):
-                raise ValueError(
-                    f"y contains the label {label_text(unknown[0])}, which is not a "
-                    f"class of the classifier: {', '.join(map(label_text, classes))}."
-                )
         display = cls(
             grid=grid,
             regions=regions,
             components=components,
             predictions=predictions,
             classes=classes,
-            y=y,
+            y=None if y is None else _known_labels(y, len(Z), classes),
             axis_names=(names[dims[0]], names[dims[1]]),
         )
         return display.plot(ax=ax, **kwargs)
+
+
+def _known_labels(y, n_samples, classes):
+    """The labels in NumPy; ValueError unless each sample has the label of a class."""
+    y = to_numpy(y)
+    if len(y) != n_samples:
+        raise ValueError(f"y has {len(y)} labels, but X has {n_samples} samples.")
+    unknown = y[_positions(y, classes) < 0]
+    if len(unknown):
+        raise ValueError(
+            f"y contains the label {label_text(unknown[0])}, which is not a class of "
+            f"the classifier: {', '.join(map(label_text, classes))}."
+        )
+    return y
 
 
 def _matrix(X):
