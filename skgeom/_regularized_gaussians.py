@@ -264,13 +264,13 @@ def select_covariances(held_out, coordinates, priors, poolings=POOLINGS):
     candidates = dict(zip(names, map(np.ravel, grid), strict=True))
     weights = (priors / totals.counts)[labels[rows]] * weights[rows]
     weights, groups = weights / weights.sum(), held_out.groups[rows]
-    samples, n = (labels[rows], weights), len(held_out.y)
-    scores = tempered_scores(joint, *samples, n)
+    samples = labels[rows], weights, len(held_out.y)
+    scores = tempered_scores(joint, *samples)
     # The diagonal does not depend on the units of the features, the identity does.
     selection = choose(candidates, scores, weights, groups, candidates["target"])
     joint = joint[selection.index]
-    warn_if_at_chance(joint - np.log(priors), *samples, groups)
-    temperature = calibrated_temperature(joint, *samples, groups, n)
+    warn_if_at_chance(joint - np.log(priors), *samples[:2], groups)
+    temperature = calibrated_temperature(joint, *samples, groups)
     return replace(selection, temperature=temperature)
 
 

@@ -238,7 +238,9 @@ def tempered_scores(scores, labels, weights, n_samples, priors=None):
     return found
 
 
-def calibrated_temperature(scores, labels, weights, groups, n, priors=None):
+def calibrated_temperature(
+    scores, labels, weights, n_samples, groups=None, priors=None
+):
     r"""The temperature that calibrates the posteriors of held-out samples.
 
     The posteriors are those of :func:`tempered_scores`. The temperature is a power of
@@ -252,7 +254,7 @@ def calibrated_temperature(scores, labels, weights, groups, n, priors=None):
     Parameters
     ----------
     scores : ndarray of shape (n_held_out, n_classes)
-    labels, weights, n, priors
+    labels, weights, n_samples, priors
         As for :func:`tempered_scores`.
     groups : ndarray of int of shape (n_held_out,) or None
         As for :func:`choose`.
@@ -263,13 +265,13 @@ def calibrated_temperature(scores, labels, weights, groups, n, priors=None):
     lowest, offsets = _scale_of(priors, n_classes)
     ratios, constants = _ratios(scores, labels), offsets - offsets[labels, None]
     losses = [
-        -weights @ _log_posteriors(ratios / temperature + constants, n)
+        -weights @ _log_posteriors(ratios / temperature + constants, n_samples)
         for temperature in temperatures
     ]
     best = np.argmin(np.round(losses, 6))
     free = np.argmin(abs(temperatures - lowest))
     if best > free:
-        n_effective = min(n / len(rows), 1) / np.square(weights).sum()
+        n_effective = min(n_samples / len(rows), 1) / np.square(weights).sum()
         fits = [
             log_softmax(scores / temperature + offsets, axis=1)[rows, labels]
             for temperature in temperatures[free : best + 1]
@@ -277,9 +279,11 @@ def calibrated_temperature(scores, labels, weights, groups, n, priors=None):
         gains = np.array(fits) - fits[0]
         best = np.argmax(np.round(gains @ weights, 6))
         error = standard_error(gains[best], weights, groups)
-        enough = 2 * max(np.log(n_classes / label_noise(n)) / n_effective, error)
+        enough = 2 * max(
+            np.log(n_classes / label_noise(n_samples)) / n_effective, error
+        )
         best = free + best if weights @ gains[best] > enough else free
-    least = least_error_rate(n, n_classes)
+    least = least_error_rate(n_samples, n_classes)
 
     def missing_errors(log_temperature):
         p = softmax(scores / np.exp(log_temperature) + offsets, axis=1)

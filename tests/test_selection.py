@@ -72,7 +72,7 @@ def test_temperature_minimizes_the_log_loss(factor, rng):
         return -log_softmax(scores, axis=1)[np.arange(n), y].mean()
 
     best = np.exp(minimize_scalar(loss, (-2, 0)).x)
-    found = calibrated_temperature(*given, None, n)
+    found = calibrated_temperature(*given, n)
     assert abs(np.log2(found / best)) < 0.5
     (scores,) = tempered_scores(given[0][None], *given[1:], n)
     if factor >= 1:  # powers of two from 1 upwards
@@ -85,7 +85,7 @@ def test_one_wrong_label_has_little_influence(rng):
     joint = np.where(np.eye(2, dtype=bool)[y], 0, -8.0 + rng.normal(size=(n, 2)))
     weights = np.full(n, 1 / n)
     joint[0] = np.where(np.arange(2) == y[0], -1e6, 0)
-    assert calibrated_temperature(joint, y, weights, None, n) < 4
+    assert calibrated_temperature(joint, y, weights, n) < 4
     (scores,) = tempered_scores(joint[None], y, weights, n)
     assert_allclose(scores[0], np.log(label_noise(n) * 0.5))
 

@@ -234,7 +234,7 @@ def calibrate(components, held_out, samples, shares, means, priors):
     for prior_weight in prior_weights:
         joint = scores + prior_weight * np.log(priors)
         temperatures.append(
-            calibrated_temperature(joint, codes, weights, groups, len(codes))
+            calibrated_temperature(joint, codes, weights, len(codes), groups)
         )
         fits.append(log_softmax(joint / temperatures[-1], axis=1)[rows, codes])
         if fits[1:] and weights @ fits[-1] <= weights @ fits[-2]:

@@ -184,8 +184,8 @@ class LikelihoodClassifier(StreamingPrototypeClassifier):
         if len(candidates) > 1:
             selected = f"representability {candidates[selection.index]:.3g} selected"
             current_progress().print(selected)
-        samples = labels, weights, folds.groups, folds.n_samples, priors
-        temperature = calibrated_temperature(best, *samples)
+        samples = labels, weights, folds.n_samples, folds.groups
+        temperature = calibrated_temperature(best, *samples, priors)
         return replace(selection, temperature=temperature)
 
     def _training_priors(self, model, streams=False):

@@ -72,7 +72,7 @@ def select_shrinkage(logarithms, y, sample_weight, folds, exponent, priors):
         remedy = "If the amplitude of trials varies, divide each matrix by its trace"
         warn_of_end("shrinkage", _SHRINKAGES[::-1], 0, remedy)
     joint = joint[selection.index]
-    temperature = calibrated_temperature(joint, codes, weights, None, len(y))
+    temperature = calibrated_temperature(joint, codes, weights, len(y))
     return replace(selection, temperature=temperature)
 
 
