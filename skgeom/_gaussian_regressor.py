@@ -1,12 +1,14 @@
 """Regression with Gaussian features whose moments depend on a continuous target."""
 
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import pairwise, product
 from numbers import Integral
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.special import logsumexp
 from sklearn.base import RegressorMixin
+from sklearn.utils import gen_batches
 
 from skgeom._held_out import (
     MOST_SAMPLES,
@@ -26,6 +28,7 @@ from skgeom._statistics import statistics_of_samples
 from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, positive
 from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
+from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.memory import require_memory
 from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
@@ -209,53 +212,30 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         current_progress().start(X, y)
         weights = np.ones(len(y)) if weights is None else weights / weights.mean()
         _check_range(X, weights)
-        self._varies = varies = _varying(X, weights)
-        means = np.average(X, axis=0, weights=weights)
-        X, n_features = X[:, varies], X.shape[1]
+        _check_memory(self.n_points, 8)
         n_levels = _N_LEVELS[0] if self.n_levels == "auto" else self.n_levels
         self.prior_samples_, self.interval_temperature_ = self.prior_samples, 1.0
         self.selection_ = None
         if self.prior_samples == "auto":
             warn_if_outlier(samples.X, samples.weights, samples.rows)
-            model, folds = self._select(X, y, weights, groups)
-            n_levels, self.prior_samples_ = model.n_levels, model.prior_samples
-            temperature = model._fit_temperature(X, y, weights, folds)
+            own = X[:, _varying(X, weights)]
+            n_levels, self.prior_samples_, temperature = self._select(
+                own, y, weights, groups
+            )
             self.interval_temperature_ = temperature
-        labels = _levels(X, y, weights, n_levels)
-        rows, _, _ = distinct_rows(np.column_stack([X, y]), labels)
-        n_distinct, sums = np.bincount(labels[rows]), np.bincount(labels, weights)
-        shares = sums / sums.sum()
-        # The unbiased covariance of a level needs a sum of weights above one.
-        factor = (np.bincount(labels) / sums).max()
-        statistics = statistics_of_samples(X, labels, factor * weights)
-        _, total = pooled_and_total(statistics)
-        covariances = without_rounding(statistics, total)
-        total[total == 0] = 1.0  # no feature varies
-        within = np.tensordot(shares, covariances, axes=1)
-        variances = target_variances(within, total, n_distinct.sum())["diagonal"]
-        ridge = closed_form_ridge(
-            within + np.diag(variances - np.diag(within)), n_distinct
+        levels = _levels_of(X, y, weights, n_levels)
+        self.grid_, self.prior_ = _grid(y, weights, self.n_points)
+        self._posterior = levels.posterior(self.prior_samples_, self.grid_, self.prior_)
+        self.level_shrinkage_ = levels.shrinkages(self.prior_samples_)
+        self.levels_, varies = levels.targets, levels.varies
+        self.level_means_ = np.tile(
+            np.average(X, axis=0, weights=weights), (len(self.levels_), 1)
         )
-        pooled = (1 - ridge) * within
-        pooled[np.diag_indices_from(pooled)] = variances
-        self.level_shrinkage_ = pooling_intensities(
-            self.prior_samples_, n_distinct, X.shape[1]
+        self.level_means_[:, varies] = levels.means
+        self.covariances_ = np.zeros((*self.level_means_.shape, X.shape[1]))
+        self.covariances_[np.ix_(range(len(self.levels_)), varies, varies)] = (
+            levels.shrunk_covariances(self.prior_samples_)
         )
-        rates = self.level_shrinkage_[:, None, None]
-        covariances = (1 - rates) * covariances + rates * pooled
-        self.levels_ = np.bincount(labels, weights * y) / sums
-        self.level_means_ = np.tile(means, (len(sums), 1))
-        self.level_means_[:, varies] = statistics.means
-        self.covariances_ = np.zeros((len(sums), n_features, n_features))
-        self.covariances_[np.ix_(range(len(sums)), varies, varies)] = covariances
-        gaussians = list(zip(self.levels_, statistics.means, covariances, strict=True))
-        pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)
-        self._pencils = [_pencil(*pair) for pair in pairs]
-        _check_memory(self.n_points, 8)
-        values, _, ranks = _ranks(y, weights)
-        quantiles = np.interp(np.linspace(0, 1, self.n_points), ranks, values)
-        self.grid_, counts = np.unique(quantiles, return_counts=True)
-        self.prior_ = counts / self.n_points
         current_progress().print(
             f"n_levels={len(self.levels_)}, prior_samples={self.prior_samples_:.6g}, "
             f"interval_temperature={self.interval_temperature_:.6g}"
@@ -263,36 +243,34 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         return self
 
     def _select(self, X, y, weights, groups):
-        """A model with the selected parameters, and the folds; sets ``selection_``."""
+        """Number of levels, prior samples, temperature; sets ``selection_``."""
         numbers = _N_LEVELS if self.n_levels == "auto" else [self.n_levels]
-        labels = {number: _levels(X, y, weights, number) for number in numbers}
+        labels = {number: _labels(X, y, weights, number) for number in numbers}
         if groups is None:
             folds = held_out_folds(np.column_stack([X, y]), labels[numbers[0]])
         else:
             folds = _folds_of_groups(X, y, weights, groups)
         # Different values of ``n_levels`` may lead to the same levels.
         numbers = {labels[number].max(): number for number in numbers[::-1]}.values()
-        points = self.n_points
-        models = [  # not clones, which would print, and share the callbacks
-            GaussianRegressor(number, n_points=points, prior_samples=prior_samples)
-            for number in sorted(numbers, reverse=True)
-            for prior_samples in _PRIOR_SAMPLES
-        ]
-        scores, predicted = np.zeros((2, len(models), len(y)))
+        numbers = sorted(numbers, reverse=True)
+        parameters = list(product(numbers, _PRIOR_SAMPLES))
+        scores, predicted = np.zeros((2, len(parameters), len(y)))
         means = np.zeros(len(y))
-        progress, numbers = current_progress(), np.unique(folds[folds >= 0])
-        for fold in numbers:
+        progress, held_out = current_progress(), np.unique(folds[folds >= 0])
+        for fold in held_out:
             out = folds == fold
-            means[out] = np.average(y[~out], weights=weights[~out])
-            for k, model in enumerate(models):
-                model.fit(X[~out], y[~out], weights[~out])
-                nearest = model._nearest(y[out])
-                posterior = model.predict_density(X[out])
-                own = posterior[np.arange(len(nearest)), nearest]
+            kept = X[~out], y[~out], weights[~out]
+            means[out] = np.average(kept[1], weights=kept[2])
+            grid, prior = _grid(*kept[1:], self.n_points)
+            levels = {number: _levels_of(*kept, number) for number in numbers}
+            for k, (number, prior_samples) in enumerate(parameters):
+                posterior = levels[number].posterior(prior_samples, grid, prior)
+                density = posterior.density(X[out])
+                own = density[np.arange(len(density)), posterior.nearest(y[out])]
                 scores[k, out] = np.log(np.maximum(own, np.finfo(float).tiny))
-                predicted[k, out] = posterior @ model.grid_
-            message, n_steps = f"{len(models)} candidates", len(numbers)
-            progress.step("selection", message, n_steps=n_steps, name="fold")
+                predicted[k, out] = density @ grid
+            message = f"{len(parameters)} candidates"
+            progress.step("selection", message, n_steps=len(held_out), name="fold")
         progress.end_stage()
         # The best score is used without a tolerance of one standard error, which would
         # reduce the explained variance by a tenth with 100 to 300 samples. The scores
@@ -318,17 +296,16 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
                 "or use a different regressor.",
                 UserWarning,
             )
-        names = "n_levels", "prior_samples"
-        values = {n: [getattr(m, n) for m in models[::-1]] for n in names}
-        index = len(models) - 1 - best
+        columns = zip(*parameters[::-1], strict=True)
+        values = dict(
+            zip(("n_levels", "prior_samples"), map(list, columns), strict=True)
+        )
+        index = len(parameters) - 1 - best
         self.selection_ = selection_of(values, scores[::-1], shares, groups, index)
-        return models[best], folds
+        temperature = self._fit_temperature(X, y, weights, folds, *parameters[best])
+        return *parameters[best], temperature
 
-    def _nearest(self, y):
-        """Indices of the points of the grid that are nearest to targets."""
-        return np.abs(self.grid_ - y[:, None]).argmin(axis=1)
-
-    def _fit_temperature(self, X, y, weights, folds):
+    def _fit_temperature(self, X, y, weights, folds, n_levels, prior_samples):
         """The temperature of the intervals, from at most ``MOST_SAMPLES`` targets."""
         rows, sums, _ = distinct_rows(np.column_stack([X, y]), folds, weights)
         is_held_out = folds[rows] >= 0
@@ -347,13 +324,15 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         codes = np.empty(len(chosen), dtype=int)
         for fold in np.unique(folds[chosen]):
             kept, out = folds != fold, folds[chosen] == fold
-            self.fit(X[kept], y[kept], weights[kept])
-            posterior = self.predict_density(X[chosen[out]])
-            ratios = np.maximum(posterior, np.finfo(float).tiny) / self.prior_
+            levels = _levels_of(X[kept], y[kept], weights[kept], n_levels)
+            grid, prior = _grid(y[kept], weights[kept], self.n_points)
+            posterior = levels.posterior(prior_samples, grid, prior)
+            density = posterior.density(X[chosen[out]])
+            ratios = np.maximum(density, np.finfo(float).tiny) / prior
             # Each of the ``n_points`` quantiles is a class, so all priors are equal.
-            counts = np.rint(self.prior_ * self.n_points).astype(int)
+            counts = np.rint(prior * self.n_points).astype(int)
             scores[out] = np.log(ratios).repeat(counts, axis=1)
-            codes[out] = counts.cumsum()[self._nearest(y[chosen[out]])] - 1
+            codes[out] = counts.cumsum()[posterior.nearest(y[chosen[out]])] - 1
         # With a temperature below 1, 90 % of the speeds are in the 95 % intervals of
         # examples/filters/plot_speed_regression.py.
         return max(fit_temperature(scores, codes, sums), 1.0)
@@ -382,26 +361,7 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         """
         X = validate_data(self, X, reset=False, dtype=np.float64)
         _check_memory(len(self.grid_), len(X))
-        X = X[:, self._varies]
-        positions = np.interp(self.grid_, self.levels_, np.arange(len(self.levels_)))
-        pairs = np.minimum(positions.astype(int), len(self._pencils) - 1)
-        log_posterior = np.empty((len(X), len(self.grid_)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for k, (mean, axes, step, ratios, log_volume) in enumerate(self._pencils):
-                Z = (X - mean) @ axes
-                for j in np.flatnonzero(pairs == k):
-                    t = positions[j] - k
-                    variances = 1 - t + t * ratios
-                    squares = np.square(Z - t * step) @ (1 / variances)
-                    log_volumes = log_volume + np.log(variances).sum() / 2
-                    log_posterior[:, j] = -squares / 2 - log_volumes
-        if not np.isfinite(log_posterior).all():
-            raise ValueError(
-                f"The values of X are too large (largest {np.abs(X).max():.3g}): their "
-                "squared distances from the means overflow. Remove such samples."
-            )
-        log_posterior += np.log(self.prior_)
-        return np.exp(log_posterior - logsumexp(log_posterior, axis=1, keepdims=True))
+        return self._posterior.density(X)
 
     @predict_method
     def predict(self, X):
@@ -461,6 +421,114 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
             for level in ((1 - coverage) / 2, (1 + coverage) / 2 - 1e-12)
         )
         return low, high
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """Moments of the features that vary, at the levels of the target.
+
+    Attributes
+    ----------
+    targets : ndarray of shape (n_levels,)
+        Mean target of each level.
+    n_distinct : ndarray of shape (n_levels,)
+        Numbers of distinct samples.
+    varies : ndarray of bool of shape (n_features,)
+        Whether a feature varies by more than rounding errors.
+    means, covariances : ndarray of shape (n_levels, n), (n_levels, n, n)
+        Unbiased estimates for the n features that vary.
+    pooled : ndarray of shape (n, n)
+        The mean covariance of the levels, regularized.
+    """
+
+    targets: np.ndarray
+    n_distinct: np.ndarray
+    varies: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    pooled: np.ndarray
+
+    def shrinkages(self, prior_samples):
+        """Weight of the pooled covariance at each level."""
+        return pooling_intensities(prior_samples, self.n_distinct, len(self.pooled))
+
+    def shrunk_covariances(self, prior_samples):
+        weights = self.shrinkages(prior_samples)[:, None, None]
+        return (1 - weights) * self.covariances + weights * self.pooled
+
+    def posterior(self, prior_samples, grid, prior):
+        covariances = self.shrunk_covariances(prior_samples)
+        gaussians = list(zip(self.targets, self.means, covariances, strict=True))
+        pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)
+        pencils = [_pencil(*pair) for pair in pairs]
+        return _Posterior(self.targets, self.varies, pencils, grid, prior)
+
+
+def _levels_of(X, y, weights, n_levels):
+    """Levels of the target, at most ``n_levels`` if there are more targets."""
+    weights = weights / weights.mean()
+    varies = _varying(X, weights)
+    X = X[:, varies]
+    labels = _labels(X, y, weights, n_levels)
+    rows, _, _ = distinct_rows(np.column_stack([X, y]), labels)
+    n_distinct, sums = np.bincount(labels[rows]), np.bincount(labels, weights)
+    # The unbiased covariance of a level needs a sum of weights above one.
+    factor = (np.bincount(labels) / sums).max()
+    statistics = statistics_of_samples(X, labels, factor * weights)
+    _, total = pooled_and_total(statistics)
+    covariances = without_rounding(statistics, total)
+    total[total == 0] = 1.0  # no feature varies
+    within = np.tensordot(sums / sums.sum(), covariances, axes=1)
+    variances = target_variances(within, total, n_distinct.sum())["diagonal"]
+    ridge = closed_form_ridge(within + np.diag(variances - np.diag(within)), n_distinct)
+    pooled = (1 - ridge) * within
+    pooled[np.diag_indices_from(pooled)] = variances
+    targets = np.bincount(labels, weights * y) / sums
+    return _Levels(targets, n_distinct, varies, statistics.means, covariances, pooled)
+
+
+@dataclass(frozen=True)
+class _Posterior:
+    """Posterior of the targets of a grid, from Gaussians between neighboring levels.
+
+    ``pencils`` contains the results of ``_pencil`` for each pair of neighboring levels
+    with the targets ``levels``. Features for which ``varies`` is False are ignored.
+    """
+
+    levels: np.ndarray
+    varies: np.ndarray
+    pencils: list
+    grid: np.ndarray
+    prior: np.ndarray
+
+    def nearest(self, y):
+        """Indices of the points of the grid that are nearest to targets."""
+        return np.abs(self.grid - y[:, None]).argmin(axis=1)
+
+    def density(self, X):
+        """Posterior probabilities of shape (n_samples, n_grid)."""
+        X = X[:, self.varies]
+        positions = np.interp(self.grid, self.levels, np.arange(len(self.levels)))
+        pairs = np.minimum(positions.astype(int), len(self.pencils) - 1)
+        log_posterior = np.empty((len(X), len(self.grid)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k, (mean, axes, step, ratios, log_volume) in enumerate(self.pencils):
+                Z = (X - mean) @ axes
+                own = np.flatnonzero(pairs == k)
+                for part in gen_batches(len(own), max(1, ENTRIES_AT_ONCE // Z.size)):
+                    t = (positions[own[part]] - k)[:, None]
+                    variances = 1 - t + t * ratios
+                    squares = np.square(Z[:, None] - t * step)
+                    distances = np.einsum("ijk,jk->ij", squares, 1 / variances)
+                    log_volumes = log_volume + np.log(variances).sum(axis=1) / 2
+                    log_posterior[:, own[part]] = -distances / 2 - log_volumes
+        if not np.isfinite(log_posterior).all():
+            raise ValueError(
+                f"The values of X are too large (largest {np.abs(X).max():.3g}): their "
+                "squared distances from the means overflow. Remove such samples."
+            )
+        log_posterior += np.log(self.prior)
+        return np.exp(log_posterior - logsumexp(log_posterior, axis=1, keepdims=True))
 
 
 def _check_range(X, weights):
@@ -526,6 +594,14 @@ def _check_memory(n_points, n_samples):
     )
 
 
+def _grid(y, weights, n_points):
+    """Distinct quantiles of the targets, and their prior probabilities."""
+    values, _, ranks = _ranks(y, weights)
+    quantiles = np.interp(np.linspace(0, 1, n_points), ranks, values)
+    grid, counts = np.unique(quantiles, return_counts=True)
+    return grid, counts / n_points
+
+
 def _ranks(y, weights):
     """Distinct targets, their indices, and their relative ranks between 0 and 1.
 
@@ -558,7 +634,7 @@ def _folds_of_groups(X, y, weights, groups):
     return folds[groups]
 
 
-def _levels(X, y, weights, n_levels):
+def _labels(X, y, weights, n_levels):
     """The index of the level of each sample; the levels are in ascending order."""
     values, labels, ranks = _ranks(y, weights)
     if len(values) <= n_levels:
