@@ -135,11 +135,30 @@ def test_statements_within_two_standard_errors_are_undecided():
     chains = {"doe-table-1": ["SVC > QDA > LDA", "number 1 > SVC; accuracy"]}
     caption = {"paper": "Doe", "order": chains, "runs": 1}
     assert [*_table.ordered(lines, caption)] == [
-        ("SVC > QDA", True),
-        ("QDA > LDA", None),
-        ("number 1 > SVC; accuracy", True),
+        ("SVC > QDA", "agree"),
+        ("QDA > LDA", "undecided"),
+        ("number 1 > SVC; accuracy", "agree"),
     ]
     assert _table.judge(caption, lines)[1] == "2 of 3, 1 undecided"
     assert [*_table.unfinished(caption, lines)] == ["Undecided: QDA > LDA."]
     lines[1]["reproduced"] = "0.95"
     assert _table.judge(caption, lines) == ("differs", "2 of 3")
+
+
+def test_a_score_that_is_larger_by_two_standard_errors_is_better():
+    caption = {"paper": "Doe", "runs": 4}
+    known = {"labels": ["LDA"], "name": "doe-table-1", "published": "0.8", "runs": "4"}
+    # The standard error of the difference is 0.02 * sqrt(2 / 4) = 0.014.
+    larger = known | {"measure": "accuracy", "difference": "0.03", "spread": "0.02"}
+    equal = larger | {"difference": "-0.02"}
+    assert _table.judge(caption, [larger, equal]) == ("better", "1 of 2, 1 better")
+    lacking = caption | {"lacks": "data"}
+    assert _table.judge(lacking, [larger]) == ("better in part", "0 of 1, 1 better")
+    for differs in (
+        larger | {"difference": "-0.03"},
+        larger | {"measure": "sigma2"},  # neither more nor less is better
+        larger | {"spread": ""},  # one run: the standard error is not known
+    ):
+        assert _table.judge(caption, [larger, differs])[0] == "differs"
+    few = larger | {"runs": "2", "spread": "0.001"}
+    assert _table.judge(caption, [few])[0] == "differs"
