@@ -502,11 +502,11 @@ def test_weak_signals_of_unequal_classes():
     assert of_kda < of_lda + 0.002
 
 
-@pytest.mark.parametrize("n, p, shift, limit", [(800, 4, 2, 0.02), (5000, 6, 1, 0.046)])
+@pytest.mark.parametrize("n, p, shift, limit", [(800, 4, 2, 0.02), (2500, 6, 1, 0.046)])
 def test_probabilities_of_a_rare_class(n, p, shift, limit):
-    """Relative lengths of means yield .040, the variance as weight of priors .055."""
+    """Relative lengths of means yield .040, the variance as weight of priors .075."""
     losses = []
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         y = rng.random(n + 10_000) < 0.01
         X = rng.standard_normal((n + 10_000, p)) + shift * y[:, None]
