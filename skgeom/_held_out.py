@@ -127,23 +127,33 @@ def _select_rows(keys, y, weights):
 def row_keys(X):
     """Pseudo-random keys of rows; equal rows have equal keys.
 
-    The high half of a key belongs to the values, rounded to ``_SIGNIFICANT_BITS``.
-    Rounding errors therefore change the order of very few rows.
+    The high half of a key belongs to the row divided by its largest absolute value and
+    rounded to ``_SIGNIFICANT_BITS``. Rounding errors, and a common unit of the
+    features, therefore change the order of very few rows.
     """
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
     for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
         block = X[batch, ...]
-        # Stored zeros do not matter: all bits of zero are zero.
-        bits = _bits(block.data if issparse(block) else to_numpy(block))
+        if issparse(block):
+            values, sizes = block.data, np.diff(block.indptr)
+            largest = abs(block).max(axis=1).toarray().ravel().repeat(sizes)
+        else:
+            values = to_numpy(block)
+            largest = np.abs(values).max(axis=1, keepdims=True)
+        if X.shape[1] == 1:  # its sign would remain
+            largest = 1.0
+        values = np.asarray(values, dtype=np.float64)
+        relative = values / np.where(largest == 0, 1.0, largest)
         halves = []
-        for values in (_rounded(bits), bits):
-            values = values ^ (values >> np.uint64(32))  # integers have low bits zero
+        # Stored zeros do not matter: all bits of zero are zero.
+        for bits in (_rounded(_bits(relative)), _bits(values)):
+            bits = bits ^ (bits >> np.uint64(32))  # integers have low bits zero
             if issparse(block):
-                parts = values, block.indices, block.indptr
-                values = csr_array(parts, shape=block.shape)
-            mixed = values @ factors
+                parts = bits, block.indices, block.indptr
+                bits = csr_array(parts, shape=block.shape)
+            mixed = bits @ factors
             mixed ^= mixed >> np.uint64(29)
             halves.append((mixed * factors[0]) >> np.uint64(32))
         keys[batch] = (halves[0] << np.uint64(32)) | halves[1]

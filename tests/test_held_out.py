@@ -99,7 +99,7 @@ def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, 
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_part_of_the_samples_does_not_depend_on_rounding(kind, monkeypatch, rng):
+def test_part_of_the_samples_is_the_same_in_any_unit(kind, monkeypatch, rng):
     monkeypatch.setattr("skgeom._held_out.MOST_SAMPLES", 1000)
     X, y = rng.normal(size=(5000, 4)), np.arange(5000) % 2
     X[:, 3] = rng.integers(-3, 3, size=5000)
@@ -108,6 +108,8 @@ def test_part_of_the_samples_does_not_depend_on_rounding(kind, monkeypatch, rng)
     near = X * (1 + 1e-13 * rng.normal(size=X.shape))
     found, _ = sample_rows(kind(near), y)
     assert_array_equal(found, expected)
+    scaled, _ = sample_rows(kind(X / 255), y)
+    assert_array_equal(scaled, expected)
     single, _ = sample_rows(kind(X.astype(np.float32)), y)
     assert len(np.intersect1d(single, expected)) > 990
     # Rows that differ by rounding errors only are different samples nevertheless.
