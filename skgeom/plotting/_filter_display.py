@@ -217,11 +217,12 @@ class FilterDisplay(Display):
         self.figure_ = axes[0].figure
 
     def _label(self, n_columns, xlabel, ylabel):
-        """Label the axes of the left column and of the lowest panel of each column."""
+        """Label the left column, the lowest panels and panels of a different scale."""
         for k, ax in enumerate(self.axes_):
-            if k % n_columns == 0:
+            left = self.axes_[k - k % n_columns]
+            if ax is left:
                 ax.set_ylabel(ylabel or "")
-            else:
+            elif ax.get_ylim() == left.get_ylim():
                 ax.tick_params(labelleft=False)
             if n_columns == 1 or k + n_columns >= len(self.axes_):
                 ax.set_xlabel(xlabel or "")

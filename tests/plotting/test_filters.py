@@ -110,6 +110,9 @@ def test_filters_of_spectra_are_curves(digits):
         assert_array_equal(line.get_ydata(), filter)
         low, high = ax.get_ylim()
         assert low == -high and high > np.abs(filter).max()
+        # Each curve has its own scale, so each axis has labels.
+        ticks = ax.yaxis.get_major_ticks()
+        assert all(tick.label1.get_visible() for tick in ticks)
     square = FilterDisplay.from_estimator(PCA(2).fit(X), x=np.arange(64.0) / 2)
     assert_array_equal(square.lines_[1].get_xdata(), np.arange(64) / 2)
     square = FilterDisplay.from_estimator(PCA(2).fit(X), 64, color="red", lw=3)
