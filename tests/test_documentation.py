@@ -1,6 +1,8 @@
 """Structure, length and vocabulary of the documentation."""
 
 import ast
+import csv
+import inspect
 import re
 from pathlib import Path
 
@@ -138,3 +140,20 @@ def test_study_of_distances_supports_the_default():
         assert abs(ranks.loc[key]["standard error"] - gains.sem()).max() < 0.06
         assert gains["hellinger"].mean() <= 2 * gains["hellinger"].sem()
         assert gains.drop(columns="hellinger").mean().max() <= 0
+
+
+def test_table_of_priors_and_class_weights_lists_the_defaults():
+    text = (ROOT / "doc/user_guide/tabular.rst").read_text()
+    table = text.split(".. csv-table:: Defaults of priors")[1].split("Pitfalls")[0]
+    names = ["priors", "class_weight"]
+    listed = {}
+    rows = table.split("\n\n")[1].splitlines()
+    for row in csv.reader(rows, skipinitialspace=True):
+        defaults = {k: v.strip('`"') for k, v in zip(names, row[1:3], strict=True) if v}
+        listed |= dict.fromkeys(re.findall(r":class:`(\w+)`", row[0]), defaults)
+    expected = {}
+    for name in skgeom.__all__:
+        if inspect.isclass(getattr(skgeom, name)):
+            known = inspect.signature(getattr(skgeom, name)).parameters
+            expected[name] = {k: str(known[k].default) for k in names if k in known}
+    assert listed == {k: v for k, v in expected.items() if v}
