@@ -303,8 +303,9 @@ class PLRSQ(LikelihoodClassifier):
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is
         half of the mean squared distance of the samples from the nearest initial
-        prototype of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the
-        variance together with the prototypes, starting from the value of ``"auto"``.
+        prototype of their class, see ``init``. With ``"learn"``, ``solver="lbfgs"``
+        optimizes the variance together with the prototypes, starting from the value of
+        ``"auto"``.
     {representability}
     n_components : int or None, default=None
         If given, each sample X is reduced to the matrix :math:`F^\top X F` of this
