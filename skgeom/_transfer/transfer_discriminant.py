@@ -96,7 +96,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Shrinkage of the covariance S, from 0 to 1: the weight of a multiple of the
         identity with the same trace. ``"auto"`` selects among 14 values from 0.001 to 1
         with five folds, as :ref:`selection` describes. Each fold consists of whole
-        domains if there are several domains, and of samples otherwise.
+        domains if there are at least three domains, including labeled target matrices,
+        and of samples otherwise.
     relevance : float, default=0.1
         The exponent a, from 0 to 1, of the relevance matrix :math:`R = (\sum_c
         L_c^2)^a`, where :math:`L_c` is the mean of :math:`\log(Z)` in class c. R is
@@ -141,8 +142,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     temperature_ : float
         The logarithms of prior times density are divided by this temperature of
         ``selection_``, which calibrates the probabilities without adaptation. If
-        ``fit`` has only one domain, probabilities for other domains are overconfident.
-        1 without ``selection_``.
+        ``fit`` has one or two domains, probabilities for other domains are
+        overconfident. 1 without ``selection_``.
     recentering_ : Recentering
         The fitted transformer, with the means of the domains.
     is_complex_ : bool
@@ -168,7 +169,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     and S, the priors and the shrinkage with the same weights; with ``sample_weight``,
     10 is a multiple of the mean weight. The weight 10 increases the accuracy for new
-    subjects of BCI competition IV 2a.
+    subjects of BCI competition IV 2a, but decreases it for a new session of the same
+    subject: use :meth:`adapt` without labels there.
 
     :meth:`adapt` tests two adaptations, and uses the first adaptation with sufficient
     evidence: adapted class means with the given ``priors``, then adapted class means
