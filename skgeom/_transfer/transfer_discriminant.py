@@ -54,12 +54,13 @@ _TARGET_WEIGHT = 10.0
 
 # Of all methods that predict.
 _DOMAIN = """
-domain : array-like of shape (n_samples,), default=None
-    Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
-    domain, such as a new session, pass a new label. None, the default, is
-    required if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``,
-    and an error otherwise. All matrices are then re-centered with the mean of
-    the calls without ``domain``.
+domain : array-like of shape (n_samples,) or scalar, default=None
+    Domain label of each matrix, or of all matrices, as in
+    :meth:`Recentering.transform`. For a new domain, such as a new session, pass a
+    new label. None, the default, is required after a :meth:`fit` with target
+    matrices, or if the last call of :meth:`fit` or :meth:`adapt` had no
+    ``domain``, and is an error otherwise. All matrices are then re-centered with
+    the mean of these target matrices or calls.
 """
 
 
@@ -411,17 +412,18 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         means of :meth:`fit` are adapted to all matrices so far: the matrices of the
         last :meth:`adapt`, if it was called after :meth:`fit`, and of all later calls.
         Each matrix is re-centered only once, in its own call. The time of a call grows
-        with the number of matrices so far.
+        with the number of matrices so far; :meth:`Recentering.partial_fit` before a
+        fixed classifier, such as :class:`PLRSQ`, takes a constant time.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices in temporal order; not modified.
         domain : array-like of shape (n_samples,) or scalar, default=None
-            Domain label of each matrix, or of all matrices. None only if the last
-            :meth:`fit` or :meth:`adapt` had no ``domain``. Use a new label for a new
-            subject: the label of a training domain continues from the mean of that
-            domain.
+            Domain label of each matrix, or of all matrices. None after a :meth:`fit`
+            with target matrices, or if the last :meth:`fit` or :meth:`adapt` had no
+            ``domain``, and only then. Use a new label for a new subject: the label of a
+            training domain continues from the mean of that domain.
 
         Returns
         -------
