@@ -293,8 +293,8 @@ class PLRSQ(LikelihoodClassifier):
         - ``"euclid"``: Euclidean distances. To keep prototypes positive definite, their
           eigenvalues are raised to at least 1e-4, or to at least the smallest
           eigenvalue of the training samples if this eigenvalue is below 1e-4. This
-          requires ``solver="sgd"``, so a fit takes about a hundred times as long as
-          with ``"tangent"``. A number as ``temperature`` saves five sixths of the time.
+          requires ``solver="sgd"``, so a fit takes 100 to 200 times as long as with
+          ``"tangent"``. A number as ``temperature`` saves five sixths of the time.
 
         ``partial_fit`` keeps the mean, covariance or smallest eigenvalue of the last
         ``fit`` or, without ``fit``, of its first call. If ``init`` is an array, and the
