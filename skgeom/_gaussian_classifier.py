@@ -311,7 +311,7 @@ class GaussianClassifier(CallbackSupportMixin, PosteriorClassifierMixin, BaseEst
             have ``axes``, the features of the classifier are
             ``X @ statistics.axes.T``. The method
             ``statistics.project(sqfa.components_)`` returns the statistics of filter
-            outputs.
+            outputs. Merge the statistics of parts by :meth:`ClassStatistics.merge`.
 
         Returns
         -------

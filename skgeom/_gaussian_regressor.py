@@ -212,7 +212,6 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         current_progress().start(X, y)
         weights = np.ones(len(y)) if weights is None else weights / weights.mean()
         _check_range(X, weights)
-        _check_memory(self.n_points, 8)
         n_levels = _N_LEVELS[0] if self.n_levels == "auto" else self.n_levels
         self.prior_samples_, self.interval_temperature_ = self.prior_samples, 1.0
         self.selection_ = None
@@ -261,8 +260,8 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
             out = folds == fold
             kept = X[~out], y[~out], weights[~out]
             means[out] = np.average(kept[1], weights=kept[2])
-            grid, prior = _grid(*kept[1:], self.n_points)
             levels = {number: _levels_of(*kept, number) for number in numbers}
+            grid, prior = _grid(*kept[1:], self.n_points)
             for k, (number, prior_samples) in enumerate(parameters):
                 posterior = levels[number].posterior(prior_samples, grid, prior)
                 density = posterior.density(X[out])
@@ -596,6 +595,7 @@ def _check_memory(n_points, n_samples):
 
 def _grid(y, weights, n_points):
     """Distinct quantiles of the targets, and their prior probabilities."""
+    _check_memory(n_points, 8)
     values, _, ranks = _ranks(y, weights)
     quantiles = np.interp(np.linspace(0, 1, n_points), ranks, values)
     grid, counts = np.unique(quantiles, return_counts=True)

@@ -17,22 +17,23 @@ from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.memory import ROWS_PER_BLOCK, require_memory
 from skgeom.utils.validation import samples_of_block
 
-# Number of held-out samples, over all folds. With 1,000 or with all 60,000 samples of
-# MNIST, the accuracy of a Gaussian classifier differs by at most 0.04 percentage
-# points, and all samples take 1.7 times the time (benchmarks/bench_constants.py).
+# Number of held-out samples, over all folds. With 5,000 samples of MNIST, the accuracy
+# of a Gaussian classifier is 0.6 percentage points lower. With all 60,000 samples, it
+# is the same and takes 2.5 times the time (page "Constants").
 MOST_SAMPLES = 10_000
 _N_FOLDS = 5
 # Number of held-out samples after which no further fold is held out, and largest number
-# of partitions into folds (benchmarks/bench_gaussian.py compares different values).
+# of partitions into folds (page "Constants").
 _ENOUGH, _MOST_PARTITIONS = 500, 5
 # Number of features by which samples are sorted at a time. For MNIST, this is as fast
-# as with all 784 features, and needs 38 instead of 67 MiB
-# (benchmarks/bench_constants.py). For all features, lexsort needs 3 KB per feature,
-# which is more than a few samples need.
+# as with all 784 features, and needs 38 instead of 67 MiB (page "Constants"). For all
+# features, lexsort needs 3 KB per feature, which is more than a few samples need.
 _KEYS = 64
+# Binary digits that determine which rows of large data are selected. Rounding errors of
+# relative size 1e-12 change 4e-9 of the rounded values, and single precision 2e-4.
+_SIGNIFICANT_BITS = 12
 # A smaller fraction of the weight of a class is a rounding error. With a bound of zero,
-# 38 % of the classes without samples would keep some weight
-# (benchmarks/bench_constants.py).
+# 38 % of the classes without samples would keep some weight (page "Constants").
 _ROUNDING = 1e-9
 
 
@@ -124,21 +125,39 @@ def _select_rows(keys, y, weights):
 
 
 def row_keys(X):
-    """Pseudo-random keys of rows; equal rows have equal keys."""
+    """Pseudo-random keys of rows; equal rows have equal keys.
+
+    The high half of a key belongs to the row divided by its largest absolute value and
+    rounded to ``_SIGNIFICANT_BITS``. Rounding errors, and a common unit of the
+    features, therefore change the order of very few rows.
+    """
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
     for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
         block = X[batch, ...]
         if issparse(block):
-            # Stored zeros do not matter: all bits of zero are zero.
-            parts = _bits(block.data), block.indices, block.indptr
-            block = csr_array(parts, shape=block.shape)
+            values, sizes = block.data, np.diff(block.indptr)
+            largest = abs(block).max(axis=1).toarray().ravel().repeat(sizes)
         else:
-            block = _bits(to_numpy(block))
-        keys[batch] = block @ factors
-    keys ^= keys >> np.uint64(29)
-    return keys * factors[0]
+            values = to_numpy(block)
+            largest = np.abs(values).max(axis=1, keepdims=True)
+        if X.shape[1] == 1:  # its sign would remain
+            largest = 1.0
+        values = np.asarray(values, dtype=np.float64)
+        relative = values / np.where(largest == 0, 1.0, largest)
+        halves = []
+        # Stored zeros do not matter: all bits of zero are zero.
+        for bits in (_rounded(_bits(relative)), _bits(values)):
+            bits = bits ^ (bits >> np.uint64(32))  # integers have low bits zero
+            if issparse(block):
+                parts = bits, block.indices, block.indptr
+                bits = csr_array(parts, shape=block.shape)
+            mixed = bits @ factors
+            mixed ^= mixed >> np.uint64(29)
+            halves.append((mixed * factors[0]) >> np.uint64(32))
+        keys[batch] = (halves[0] << np.uint64(32)) | halves[1]
+    return keys
 
 
 def groups_of_equal(X):
@@ -161,9 +180,14 @@ def groups_of_equal(X):
 def _bits(values):
     """The bits of numbers in double precision, as integers."""
     # Adding zero removes the sign of negative zeros.
-    bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)
-    bits ^= bits >> np.uint64(32)  # the low half of small integers is zero
-    return bits
+    return np.add(values, 0.0, dtype=np.float64).view(np.uint64)
+
+
+def _rounded(bits):
+    """The bits of numbers rounded to ``_SIGNIFICANT_BITS`` binary digits."""
+    dropped = 52 - _SIGNIFICANT_BITS
+    last = np.uint64(dropped)
+    return ((bits + np.uint64(1 << (dropped - 1))) >> last) << last
 
 
 def held_out_folds(X, y):

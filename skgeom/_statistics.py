@@ -949,7 +949,8 @@ def _checked_type(statistics):
         raise TypeError(
             "statistics must be a ClassStatistics, got "
             f"{type(statistics).__name__}. For samples, use ClassStatistics.from_data("
-            "X, y). For moments, use ClassStatistics(classes, counts, means, "
+            "X, y). For statistics of parts, use ClassStatistics.merge(parts). "
+            "For moments, use ClassStatistics(classes, counts, means, "
             "covariances) or ClassStatistics.from_second_moments(classes, counts, "
             "second_moments)."
         )

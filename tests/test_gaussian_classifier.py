@@ -534,6 +534,9 @@ def test_bad_input(drawn):
     X, y = drawn
     with pytest.raises(TypeError, match=r"^statistics must be a ClassStatistics"):
         GaussianClassifier().fit_statistics((X, y))
+    parts = [ClassStatistics.from_data(X[i::2], y[i::2]) for i in range(2)]
+    with pytest.raises(TypeError, match=r"got list.*ClassStatistics\.merge\(parts\)"):
+        GaussianClassifier().fit_statistics(parts)
     moments = ClassStatistics.from_second_moments([0, 1], [9, 9], [np.eye(2)] * 2)
     with pytest.raises(ValueError, match=r"^statistics contains second moments only"):
         GaussianClassifier().fit_statistics(moments)

@@ -199,7 +199,7 @@ def test_groups_are_held_out_together():
     rng, covered = np.random.default_rng(0), []
     groups = np.repeat(np.arange(360), 8)
     known = groups < 60
-    for _ in range(4):
+    for _ in range(2):
         subjects = rng.normal(size=(360, 10))
         y = (subjects.sum(axis=1) + rng.normal(size=360))[groups]
         X = subjects[groups] + 0.3 * rng.normal(size=(2880, 10))

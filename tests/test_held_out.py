@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
@@ -95,6 +96,26 @@ def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, 
         found, wanted = again.selection_, expected.selection_
         assert found.selected == wanted.selected
         np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_part_of_the_samples_is_the_same_in_any_unit(kind, monkeypatch, rng):
+    monkeypatch.setattr("skgeom._held_out.MOST_SAMPLES", 1000)
+    X, y = rng.normal(size=(5000, 4)), np.arange(5000) % 2
+    X[:, 3] = rng.integers(-3, 3, size=5000)
+    expected, _ = sample_rows(kind(X), y)
+    assert len(expected) == 1000
+    near = X * (1 + 1e-13 * rng.normal(size=X.shape))
+    found, _ = sample_rows(kind(near), y)
+    assert_array_equal(found, expected)
+    scaled, _ = sample_rows(kind(X / 255), y)
+    assert_array_equal(scaled, expected)
+    single, _ = sample_rows(kind(X.astype(np.float32)), y)
+    assert len(np.intersect1d(single, expected)) > 990
+    # Rows that differ by rounding errors only are different samples nevertheless.
+    rows, weights = sample_rows(kind(np.concatenate([X[:600], near[:600]])), y[:1200])
+    assert len(rows) == 1000
+    assert_array_equal(weights, 1)
 
 
 def test_a_class_of_equal_samples_is_never_held_out(rng):

@@ -155,7 +155,7 @@ def test_an_error_of_a_callback_changes_nothing(estimator, error, callbacks):
     [
         (skgeom.GMLVQ(tol=1e-6), 3),
         (skgeom.RSLVQ(tol=1e-9), 3),
-        (skgeom.RSLVQ(solver="sgd"), 3),
+        (skgeom.RSLVQ(solver="sgd", max_iter=10), 3),
     ],
 )
 def test_a_callback_ends_the_training(model, last, callbacks):

@@ -4,8 +4,8 @@ Spectra: few samples, many wavelengths
 
 This tutorial classifies spectra with many more wavelengths than samples: simulated
 near-infrared spectra of three varieties, and measured spectra of coffee from three
-countries. It compares classifiers without preprocessing of the spectra, and shows which
-bands the filters measure.
+countries. It compares the classifiers of skgeom with the baselines of chemometrics, and
+shows which bands the filters measure.
 """
 
 # %%
@@ -19,15 +19,18 @@ bands the filters measure.
 
 # sphinx_gallery_thumbnail_number = 2
 
-import chemotools.datasets
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from scipy.signal import savgol_filter
+from scipy.stats import zscore
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, LabelBinarizer, StandardScaler
 
 from skgeom import (
     SQFA,
@@ -65,22 +68,52 @@ plt.show()
 # Compare classifiers
 # -------------------
 #
+# In chemometrics, LDA usually follows PCA, or partial least squares (PLS) of the class
+# indicators (PLS-DA). Common preprocessing steps are:
+#
+# * The standard normal variate (SNV) centers each spectrum and divides it by its
+#   standard deviation, which reduces offsets and scattering.
+# * A derivative, computed by the Savitzky-Golay filter, reduces smooth baselines.
+#
 # :class:`~skgeom.GaussianClassifier` selects its regularization among ridges down to
-# 1e-7 of the variances, so it also uses directions of small variance. It is applied to
-# the spectra as they are, because all wavelengths have the same unit.
-# :class:`~skgeom.SQFA` learns four filters. Accuracy and log-loss are means of four
+# 1e-7 of the variances, so it also uses directions of small variance. The classifiers
+# of skgeom are applied to the spectra as they are, because all wavelengths have the
+# same unit. Only logistic regression standardizes the wavelengths, because its penalty
+# depends on their scale.
+#
+# The varieties differ in the means of two bands and in the variances of two more bands,
+# so :class:`~skgeom.SQFA` learns four filters. If only the means differed,
+# ``n_classes - 1 = 2`` filters would suffice. Accuracy and log-loss are means of four
 # folds.
 
+
+class PLS(PLSRegression):
+    """Partial least squares of the class indicators, as a step of a pipeline."""
+
+    def fit_transform(self, X, y):
+        return self.fit(X, LabelBinarizer().fit_transform(y)).transform(X)
+
+
+pca, lda = PCA(20, svd_solver="full"), LinearDiscriminantAnalysis()
+snv = FunctionTransformer(zscore, kw_args={"axis": 1})
+derivative = FunctionTransformer(
+    savgol_filter, kw_args={"window_length": 31, "polyorder": 2, "deriv": 1}
+)
 models = {
-    "LDA": LinearDiscriminantAnalysis(),
+    "PCA(20), LDA": make_pipeline(pca, lda),
+    "SNV, PCA(20), LDA": make_pipeline(snv, pca, lda),
+    "PLS(12), LDA": make_pipeline(PLS(12, scale=False), lda),
+    "derivative, PLS(12), LDA": make_pipeline(derivative, PLS(12, scale=False), lda),
     "LDA, shrinkage": LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
     "logistic regression": make_pipeline(
-        StandardScaler(), LogisticRegression(C=100, max_iter=2000)
+        StandardScaler(), LogisticRegression(max_iter=2000)
     ),
-    "KernelDiscriminantAnalysis": make_pipeline(
-        StandardScaler(), KernelDiscriminantAnalysis()
-    ),
+    "KernelDiscriminantAnalysis": KernelDiscriminantAnalysis(),
+    "KernelDiscriminantAnalysis, linear": KernelDiscriminantAnalysis(kernel="linear"),
     "GaussianClassifier": GaussianClassifier(),
+    "SQFA(2), GaussianClassifier": make_pipeline(
+        SQFA(2, random_state=0), GaussianClassifier()
+    ),
     "SQFA(4), GaussianClassifier": make_pipeline(
         SQFA(4, random_state=0), GaussianClassifier()
     ),
@@ -102,6 +135,16 @@ def compare(models, X, y):
 
 
 compare(models, X, y)
+
+# %%
+# With 300 samples, the standard error of an accuracy is about 2.6 percentage points, so
+# most accuracies are not significantly different. The log-loss is lowest for
+# GaussianClassifier and for SQFA with four filters, which use the variances of the
+# bands. Two filters are too few. SNV and the derivative change the accuracy by at most
+# two standard errors.
+#
+# If only the means of your classes differ, PCA and LDA, or
+# ``KernelDiscriminantAnalysis(kernel="linear")``, are equally accurate and much faster.
 
 # %%
 # Which bands do the filters measure?
@@ -132,12 +175,14 @@ plt.show()
 # nobody knows whether the error is 0 or 3 %, so the probabilities of skgeom are
 # deliberately cautious (:ref:`selection`).
 
+import chemotools.datasets
+
 coffee, origin = chemotools.datasets.load_coffee()
 coffee, origin = coffee.to_numpy(), origin.to_numpy().ravel()
 compare(
     {
         name: models[name]
-        for name in ("LDA", "logistic regression", "GaussianClassifier")
+        for name in ("PCA(20), LDA", "logistic regression", "GaussianClassifier")
     },
     coffee,
     origin,
@@ -150,7 +195,7 @@ figure, ax = plt.subplots(figsize=(4.5, 3.2), layout="constrained")
 for label in np.unique(origin):
     ax.scatter(*features[origin == label].T, s=14, label=label)
 ax.set(xlabel="filter 0", ylabel="filter 1")
-ax.legend()
+figure.legend(loc="outside right upper")
 # sphinx_gallery_alt = "Spectra of coffee in the plane of two filters: three groups."
 plt.show()
 

@@ -322,7 +322,8 @@ def check_classifier(estimator, X, y):
     if len(unknown):
         raise ValueError(
             f"y contains the class {unknown.tolist()[0]!r}, but the classes of the "
-            f"estimator are {classes.tolist()}. Remove the samples of this class."
+            f"estimator are {classes.tolist()}. Use the labels with which the "
+            "estimator was trained, and remove samples of other classes."
         )
     return classes
 

@@ -433,8 +433,10 @@ class EuclideanSPDMetric(VectorMetric):
         return from_upper_triangles(Z)
 
     def step(self, prototypes, pairs, coefficients):
-        matrices = self.decode(super().step(prototypes, pairs, coefficients))
-        return self.encode(raise_eigenvalues(matrices, self.floor))
+        moved = super().step(prototypes, pairs, coefficients)
+        matrices = self.decode(moved)
+        raised = raise_eigenvalues(matrices, self.floor)
+        return moved if raised is matrices else self.encode(raised)
 
 
 def raise_eigenvalues(matrices, floor):

@@ -71,13 +71,15 @@ def threshold_of_error(
             threshold = np.nextafter(descending[count], np.inf, dtype=descending.dtype)
     if threshold == np.inf:
         fewest = int(np.ceil(np.log(risk) / log_kept))
+        best = counts[np.argmin(errors[counts] / counts)]
+        more = "more samples or " if errors[best] <= target_error * best else ""
         warn_user(
             "All samples are rejected: no threshold meets "
             f"target_error={target_error} with confidence_level={confidence_level}, "
             f"which requires at least {fewest} held-out samples without an error; "
-            f"there are {errors[-1]} "
-            f"errors in {n} samples. Use more samples or a more accurate classifier, "
-            "or increase target_error.",
+            f"there are {errors[-1]} errors in {n} samples, and {errors[best]} errors "
+            f"in the {best} most confident samples, which have the lowest error rate. "
+            f"Use {more}a more accurate classifier, or increase target_error.",
             UserWarning,
         )
     return float(threshold)

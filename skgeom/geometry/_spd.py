@@ -304,15 +304,14 @@ def from_upper_triangles(vectors):
     """
     size = int(sqrt(2 * vectors.shape[-1]))  # n^2 < n (n + 1) < (n + 1)^2
     xp = namespace(vectors)
-    _, _, weights = weighted_triangle(size, vectors)
-    values = vectors / weights
     # Some libraries cannot assign to indices. Each entry of the matrix is read from its
     # place in the vector instead.
     index = xp.arange(size, device=device_of(vectors))
     row, column = xp.minimum(index[:, None], index), xp.maximum(index[:, None], index)
     places = row * size - row * (row + 1) // 2 + column
-    entries = xp.take(values, xp.reshape(places, (-1,)), axis=-1)
-    return xp.reshape(entries, (*vectors.shape[:-1], size, size))
+    entries = xp.take(vectors, xp.reshape(places, (-1,)), axis=-1)
+    entries = xp.reshape(entries, (*vectors.shape[:-1], size, size))
+    return xp.where(row == column, entries, entries / sqrt(2))
 
 
 def hermitian_from_upper_triangles(vectors):

@@ -199,9 +199,12 @@ def _joined(parts):
 
 def _split(vector, point):
     """The parts of a joined array, with the shapes of the parts of a point."""
-    ends = np.cumsum([np.size(part) for part in point])
-    parts = zip(np.split(vector, ends[:-1]), point, strict=True)
-    return [entries.reshape(np.shape(part)) for entries, part in parts]
+    # Slices, because np.split took half of the time of a fit to few samples.
+    parts, end = [], 0
+    for part in point:
+        start, end = end, end + np.size(part)
+        parts.append(vector[start:end].reshape(np.shape(part)))
+    return parts
 
 
 def as_pymanopt(manifold):

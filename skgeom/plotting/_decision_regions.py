@@ -183,8 +183,9 @@ class DecisionRegionsDisplay(Display):
         projection : transformer, default=None
             A fitted linear transformer of X, such as
             :class:`~skgeom.CovarianceHessianProjection`. None uses the transformers of
-            the pipeline ``estimator``, and the regions are those of its last step, or
-            the features themselves if the estimator is not a pipeline.
+            the pipeline ``estimator``, which may be nonlinear, and the regions are
+            those of its last step, or the features themselves if the estimator is not a
+            pipeline.
         dims : tuple of two ints, default=(0, 1)
             Indices of the two components.
         resolution : int, default=200
@@ -207,7 +208,7 @@ class DecisionRegionsDisplay(Display):
         ValueError
             If ``dims`` are not the indices of two different components; if ``y``
             contains other labels than the classes; if the samples vary in less than
-            two directions of the projection; or if the projection is not linear.
+            two directions of the projection; or if ``projection`` is not linear.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "classes_"):
@@ -232,7 +233,8 @@ class DecisionRegionsDisplay(Display):
             names = component_names(projection, Z.shape[1])
         dims = checked_dims(dims, Z.shape[1])
         components = Z[:, dims]
-        lift = _regression(values, components)
+        axis_names = names[dims[0]], names[dims[1]]
+        lift = _regression(values, components, axis_names)
         low, high = components.min(axis=0), components.max(axis=0)
         low, high = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
         grid = tuple(np.linspace(low, high, resolution).T)
@@ -244,7 +246,9 @@ class DecisionRegionsDisplay(Display):
             if np.abs(again - points).max() > 1e-3 * (high - low).max():
                 raise ValueError(
                     "projection must be linear, but the features that belong to two "
-                    "components have other components. Use a linear transformer."
+                    "components have different components. Pass a linear transformer "
+                    "such as PCA(2).fit(X), or, as estimator, a pipeline of the "
+                    "nonlinear transformer and a classifier."
                 )
         regions = to_numpy(classifier.predict(lifted)).reshape(resolution, resolution)
         classes = to_numpy(classifier.classes_)
@@ -255,7 +259,7 @@ class DecisionRegionsDisplay(Display):
             predictions=predictions,
             classes=classes,
             y=None if y is None else _known_labels(y, len(Z), classes),
-            axis_names=(names[dims[0]], names[dims[1]]),
+            axis_names=axis_names,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -291,15 +295,16 @@ def _like(X, values):
     return type(X)(dict(zip(columns, values.T, strict=True)))
 
 
-def _regression(values, components):
+def _regression(values, components, names):
     """The linear regression of the features on two components, as a function."""
     mean, center = values.mean(axis=0), components.mean(axis=0)
     centered = components - center
     scale = centered.std(axis=0)
     if not (scale > 0).all() or np.linalg.matrix_rank(centered / scale, rtol=1e-8) < 2:
         raise ValueError(
-            "The samples vary in less than two directions of the projection. Choose "
-            "other dims."
+            f"The samples vary in less than two directions of {names[0]} and "
+            f"{names[1]}. Choose different dims, or a projection such as "
+            "projection=PCA(2).fit(X)."
         )
     slopes = np.linalg.lstsq(centered / scale, values - mean)[0]
     return lambda points: mean + (points - center) / scale @ slopes

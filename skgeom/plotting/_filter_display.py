@@ -72,8 +72,8 @@ class FilterDisplay(Display):
         shape : tuple of two ints or int, default=None
             Numbers of rows and columns of the images, such as ``(28, 28)``, whose
             product must be the number of features, or the number of features, to draw
-            curves. None draws square images, or curves if the number of features is
-            not a square number.
+            curves. None draws square images, or curves if ``x`` is given or the number
+            of features is not a square number.
         titles : "auto", None or array-like of str, default="auto"
             Titles of the filters. ``"auto"`` uses the output names of the transformer,
             or "filter 0", "filter 1", ... if a name has more than 15 characters. None
@@ -103,6 +103,8 @@ class FilterDisplay(Display):
             transformer=True,
         )
         filters = _filters_of(estimator)
+        if shape is None and kwargs.get("x") is not None:
+            shape = filters.shape[1]
         shape = _checked_shape(shape, filters.shape[1])
         if isinstance(titles, str) and titles == "auto":
             titles = _names_of(estimator, len(filters))
@@ -215,11 +217,12 @@ class FilterDisplay(Display):
         self.figure_ = axes[0].figure
 
     def _label(self, n_columns, xlabel, ylabel):
-        """Label the axes of the left column and of the lowest panel of each column."""
+        """Label the left column, the lowest panels and panels of a different scale."""
         for k, ax in enumerate(self.axes_):
-            if k % n_columns == 0:
+            left = self.axes_[k - k % n_columns]
+            if ax is left:
                 ax.set_ylabel(ylabel or "")
-            else:
+            elif ax.get_ylim() == left.get_ylim():
                 ax.tick_params(labelleft=False)
             if n_columns == 1 or k + n_columns >= len(self.axes_):
                 ax.set_xlabel(xlabel or "")
@@ -282,7 +285,10 @@ def _checked_positions(filters, extent, x):
     """Edges of images, or positions of the points of curves: x, or their indices."""
     if filters.ndim == 3:
         if x is not None:
-            raise ValueError("x is only used for curves. Set it to None.")
+            raise ValueError(
+                "x is only used for curves, but the filters are images of shape "
+                f"{filters.shape[1:]}. Set x to None, or pass filters as vectors."
+            )
         return extent
     if extent is not None:
         raise ValueError("extent is only used for images. Set it to None.")

@@ -37,7 +37,7 @@ METHODS = ["transform", "decision_function", "predict_proba", "predict_log_proba
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[26:])
-def test_results_are_those_of_numpy(library, digits, model):
+def test_results_are_those_of_numpy(library, digits, model, one_partition):
     X, y = digits[0][:150], digits[1][:150]
     X = X.astype(library.dtype)
     model.set_params(**{"random_state": 0} if isinstance(model, KDA) else {})

@@ -98,7 +98,7 @@ def test_map_is_a_root_of_the_product(n_samples):
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
-def test_relevant_features_are_found(planted, solver):
+def test_relevant_features_are_found(planted, solver, one_partition):
     X_test, y_test = drawn(2000, seed=1)
     options = {"solver": solver, "n_landmarks": 100, "random_state": 0}
     kda = KDA(metric="learned", **options).fit(*planted)
@@ -168,23 +168,18 @@ def test_scores_are_of_metrics_without_the_held_out_labels():
     assert kda.metric_selection_.scores.max() < np.log(0.5) + 0.02
 
 
-@pytest.fixture(scope="module")
-def few():
+def test_scaling_and_translation(one_partition):
     X, y = drawn(90, seed=0)
-    return X, y, KDA(metric="learned", **GIVEN).fit(X, y)
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1e8, 1e120])
-def test_scaling_and_translation(few, scale):
-    X, y, first = few
+    first = KDA(metric="learned", **GIVEN).fit(X, y)
     assert first.metric_selection_.selected["n_rounds"] > 0
-    other = KDA(metric="learned", **GIVEN).fit(scale * (X + 3), y)
-    np.testing.assert_allclose(other.omega_, first.omega_, atol=1e-6)
-    proba = other.predict_proba(scale * (X + 3))
-    np.testing.assert_allclose(proba, first.predict_proba(X), atol=1e-6)
+    for scale in (1e-8, 1e8, 1e120):
+        other = KDA(metric="learned", **GIVEN).fit(scale * (X + 3), y)
+        np.testing.assert_allclose(other.omega_, first.omega_, atol=1e-6)
+        proba = other.predict_proba(scale * (X + 3))
+        np.testing.assert_allclose(proba, first.predict_proba(X), atol=1e-6)
 
 
-def test_single_precision_far_from_zero():
+def test_single_precision_far_from_zero(one_partition):
     X, y = drawn(90, seed=0)
     X = (X + 1e4).astype(np.float32)
     single = KDA(metric="learned", **GIVEN).fit(X, y)
@@ -194,7 +189,7 @@ def test_single_precision_far_from_zero():
     np.testing.assert_allclose(single.predict_proba(X), proba, atol=1e-6)
 
 
-def test_weights_stand_for_repeated_samples(planted):
+def test_weights_stand_for_repeated_samples(planted, one_partition):
     X, y = planted[0][:60], planted[1][:60]
     weights = np.random.default_rng(0).integers(4, size=len(y))
     weighted = KDA(metric="learned", **GIVEN).fit(X, y, weights)
@@ -205,7 +200,7 @@ def test_weights_stand_for_repeated_samples(planted):
     assert np.abs(difference).max() < 1e-6
 
 
-def test_input_hessian(planted, rotation):
+def test_input_hessian(planted, rotation, one_partition):
     X, y = planted
     kda = KDA(metric="learned", **GIVEN).fit(X @ rotation, y)
     assert kda.metric_selection_.selected["n_rounds"] > 0
@@ -216,7 +211,7 @@ def test_input_hessian(planted, rotation):
 
 
 @pytest.mark.filterwarnings("ignore:The predictions of", "ignore:The selected")
-def test_groups_are_held_out_together(planted):
+def test_groups_are_held_out_together(planted, one_partition):
     """Features that identify the group of a sample do not predict other groups."""
     X, y = planted
     rng = np.random.default_rng(0)

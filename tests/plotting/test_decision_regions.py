@@ -10,13 +10,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import GaussianClassifier, GaussianRegressor, RejectionClassifier
+from skgeom import (
+    GaussianClassifier,
+    GaussianRegressor,
+    KernelDiscriminantAnalysis,
+    RejectionClassifier,
+)
 from skgeom.plotting import DecisionRegionsDisplay
 
 
-def test_regions_of_the_pipeline_are_those_of_its_last_step(iris):
+@pytest.mark.parametrize("step", [PCA(2), KernelDiscriminantAnalysis(2)])
+def test_regions_of_the_pipeline_are_those_of_its_last_step(iris, step):
     X, y = iris
-    model = make_pipeline(StandardScaler(), PCA(2), GaussianClassifier()).fit(X, y)
+    model = make_pipeline(StandardScaler(), step, GaussianClassifier()).fit(X, y)
     display = DecisionRegionsDisplay.from_estimator(model, X, y, resolution=30)
     points = np.stack(np.meshgrid(*display.grid), axis=-1).reshape(-1, 2)
     assert_array_equal(display.regions.ravel(), model[-1].predict(points))
@@ -24,7 +30,8 @@ def test_regions_of_the_pipeline_are_those_of_its_last_step(iris):
     assert_allclose(display.components, Z)
     assert (Z.min(axis=0) > points.min(axis=0)).all()
     assert (Z.max(axis=0) < points.max(axis=0)).all()
-    assert display.axis_names == ("pca0", "pca1")
+    name = type(step).__name__.lower()
+    assert display.axis_names == (f"{name}0", f"{name}1")
     assert [len(p.get_offsets()) for p in display.points_] == [50, 50, 50]
 
 
@@ -117,10 +124,13 @@ def test_bad_input(iris):
         draw(model, X, np.where(y > 1, 7, y), projection=pca)
     with pytest.raises(ValueError, match="y has 9 labels, but X has 150 samples"):
         draw(model, X, y[:9], projection=pca)
-    with pytest.raises(ValueError, match="projection must be linear"):
+    with pytest.raises(ValueError, match=r"projection must be linear.* a pipeline"):
         draw(model, X, y, projection=KernelPCA(2, kernel="rbf", gamma=1).fit(X))
-    with pytest.raises(ValueError, match="vary in less than two directions"):
+    with pytest.raises(ValueError, match="less than two directions of pca0 and pca1"):
         draw(model, X[:2], y[:2], projection=pca)
+    constant = np.column_stack([np.zeros(len(X)), X])
+    with pytest.raises(ValueError, match=r"0 and feature 1.*projection=PCA\(2\)"):
+        draw(GaussianClassifier().fit(constant, y), constant, y)
     with pytest.raises(
         TypeError, match="must be a classifier, got a GaussianRegressor"
     ):

@@ -110,6 +110,11 @@ def test_filters_of_spectra_are_curves(digits):
         assert_array_equal(line.get_ydata(), filter)
         low, high = ax.get_ylim()
         assert low == -high and high > np.abs(filter).max()
+        # Each curve has its own scale, so each axis has labels.
+        ticks = ax.yaxis.get_major_ticks()
+        assert all(tick.label1.get_visible() for tick in ticks)
+    square = FilterDisplay.from_estimator(PCA(2).fit(X), x=np.arange(64.0) / 2)
+    assert_array_equal(square.lines_[1].get_xdata(), np.arange(64) / 2)
     square = FilterDisplay.from_estimator(PCA(2).fit(X), 64, color="red", lw=3)
     assert square.lines_[1].get_linewidth() == 3
     assert square.lines_[1].get_color() == "red"
@@ -127,8 +132,8 @@ def test_errors(digits, pca):
         FilterDisplay.from_estimator(pca, 64, x=range(10))
     with pytest.raises(ValueError, match="extent is only used for images"):
         FilterDisplay.from_estimator(pca, 64, extent=(0, 1, 0, 1))
-    with pytest.raises(ValueError, match="x is only used for curves"):
-        FilterDisplay.from_estimator(pca, x=range(64))
+    with pytest.raises(ValueError, match=r"curves, but .* images of shape \(8, 8\)"):
+        FilterDisplay.from_estimator(pca, (8, 8), x=range(64))
     with pytest.raises(NotFittedError):
         FilterDisplay.from_estimator(SQFA())
     few = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:50], y[:50])

@@ -39,7 +39,7 @@ def phases(rng):
 @pytest.mark.parametrize("kind", [PLRSQ, GLRSQ])
 def test_complex_matrices_equal_their_real_embedding(phases, kind, metric):
     X, y = phases
-    model = kind(metric=metric, max_iter=20, tol=0.1, random_state=0)
+    model = kind(metric=metric, max_iter=5, tol=0.1, random_state=0)
     E = real_embedding(X)
     embedding = clone(model).fit(E, y)
     model.fit(X, y)

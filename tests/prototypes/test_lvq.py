@@ -208,7 +208,9 @@ def test_prototypes_stay_regular_where_steps_would_make_them_singular():
 
 
 @pytest.mark.parametrize("unit", [2.0**-40, 2.0**20])
-@pytest.mark.parametrize("estimator", [GLRSQ(metric="euclid"), RSLVQ()], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [GLRSQ(metric="euclid", max_iter=10), RSLVQ()], ids=repr
+)
 def test_the_unit_of_the_samples_does_not_matter(spd, estimator, unit):
     X, y = spd
     X = X.reshape(60, 16) if isinstance(estimator, RSLVQ) else X
@@ -361,7 +363,7 @@ def test_gmlvq_in_the_span_of_few_samples(n_components):
     X[:, :2] += 2 * np.eye(3)[y, :2]
     X[1] = X[4]  # a direction less
     start = [np.average(X[y == c], axis=0, weights=weights[y == c]) for c in range(3)]
-    model = GMLVQ(n_components=n_components, slope=2, max_iter=300, tol=0)
+    model = GMLVQ(n_components=n_components, slope=2, max_iter=40, tol=0)
     full = clone(model).set_params(init=start).fit(X, y, sample_weight=weights)
     model.fit(X, y, sample_weight=weights)
     assert model.omega_.shape == full.omega_.shape == (n_components or 16, 30)

@@ -121,6 +121,18 @@ def test_equal_confidences_are_accepted_or_rejected_together():
     np.testing.assert_array_equal(single >= threshold, correct)
 
 
+def test_warning_reports_the_error_rate_of_the_most_confident_samples():
+    """More samples are a remedy only if this rate is at most the target."""
+    confidences = np.repeat([0.9, 0.5], [60, 40])
+    correct = (confidences == 0.9) & (np.arange(100) >= 12)
+    message = "52 errors in 100 samples, and 12 errors in the 60 most confident sampl"
+    with pytest.warns(UserWarning, match=f"{message}.*Use a more accurate classifier"):
+        threshold_of_error(confidences, correct, 0.1, 0.95)
+    message = "0 errors in the 20 most confident samples.*Use more samples or a more ac"
+    with pytest.warns(UserWarning, match=message):
+        threshold_of_error(confidences[:20], correct[12:32], 0.1, 0.95)
+
+
 def test_all_are_rejected_if_the_target_cannot_be_met():
     X, y = make_blobs(300, centers=[[0, 0], [0.1, 0]], random_state=0)
     model = RejectionClassifier(GaussianNB(), target_error=0.05)
