@@ -242,9 +242,9 @@ def explain_singular():
     except np.linalg.LinAlgError:
         raise ValueError(
             "The samples, or prototypes during training, are too close to singular for "
-            "this metric. Add 0.001 of its mean diagonal entry to the diagonal of each "
-            "matrix, or use a shrunk covariance estimate, such as "
-            'pyriemann.estimation.Covariances("oas").'
+            "this metric. Use a shrunk covariance estimate, for example "
+            'pyriemann.estimation.Covariances("oas"), or add 0.001 of its mean diagonal '
+            "entry to the diagonal of each matrix."
         ) from None
 
 
