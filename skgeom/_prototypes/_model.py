@@ -243,8 +243,8 @@ def explain_singular():
         raise ValueError(
             "The samples, or prototypes during training, are too close to singular for "
             "this metric. Use a shrunk covariance estimate, for example "
-            'pyriemann.estimation.Covariances("oas"), or add 0.001 of the mean diagonal '
-            "entry of each matrix to its diagonal."
+            'pyriemann.estimation.Covariances("oas"), or add 0.001 of the mean '
+            "diagonal entry of each matrix to its diagonal."
         ) from None
 
 
