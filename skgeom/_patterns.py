@@ -28,7 +28,8 @@ def activation_patterns(filters, covariance):
     Parameters
     ----------
     filters : array-like of shape (n_filters, n_features)
-        The filters in rows, such as ``components_`` of :class:`SQFA`. The rows of
+        The filters in rows, such as ``components_`` of :class:`SQFA`, ``filters_`` of
+        :class:`PLRSQ` with ``n_components``, or :func:`spatial_filters`. The rows of
         complex filters are :math:`w^*`, the conjugate transpose, so components are
         ``filters @ x``.
     covariance : array-like of shape (n_features, n_features)
@@ -117,14 +118,15 @@ def spatial_filters(matrix, reference):
     The filters w solve :math:`X w = \lambda R w`, the generalized eigenproblem of
     common spatial patterns [1]_. The squared affine-invariant distance between X and R
     is :math:`\sum_i \log^2 \lambda_i`, so each filter contributes one term to the
-    squared distance. Use the filters, for example, to explain the difference between a
-    prototype X of :class:`PLRSQ` and the mean R of all samples.
+    squared distance. Use the filters, for example, to explain the difference between
+    the mean X of a class and the mean R of all samples. Prototypes of :class:`PLRSQ`
+    are usually outside of their class, so their ratios are not ratios of power.
 
     Parameters
     ----------
     matrix : array-like of shape (n, n)
-        Symmetric, or complex Hermitian, positive definite matrix X, such as a
-        prototype.
+        Symmetric, or complex Hermitian, positive definite matrix X, such as the mean of
+        a class.
     reference : array-like of shape (n, n)
         The reference R for ``matrix``, such as the mean of all samples.
 

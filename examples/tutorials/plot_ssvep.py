@@ -90,7 +90,7 @@ def filter_bank(signals):
         for f in frequencies
     ]
     filtered = [sosfiltfilt(band, signals)[..., window] for band in bands]
-    return 1e3 * np.concatenate(filtered, axis=1)
+    return np.concatenate(filtered, axis=1)
 
 
 features = make_pipeline(FunctionTransformer(filter_bank), Covariances("lwf"))

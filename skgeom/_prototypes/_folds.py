@@ -46,6 +46,7 @@ class Folds:
     """
 
     def __init__(self, samples, model, encode=None, most=inf, enough=inf):
+        self._of_matrices = samples.X.ndim == 3
         if encode is None:
             samples = replace(samples, X=None)
         has_groups = samples.groups is not None
@@ -67,7 +68,7 @@ class Folds:
     def warn_if_at_chance(self, scores):
         """Warn if predictions of held-out samples are not better than chance."""
         samples, remedy = (self.labels, self.weights, self.groups), _REMEDY
-        warn_if_at_chance(scores, *samples, remedy)
+        warn_if_at_chance(scores, *samples, remedy, self._of_matrices)
 
 
 _REMEDY = ", increase n_prototypes, change class_weight"

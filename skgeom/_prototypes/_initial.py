@@ -79,8 +79,12 @@ def class_prototypes(metric, Z, y, weights, counts, rng):
         if count:
             own = y == label
             prototypes += _clusters(metric, Z[own], weights[own], count, rng)
-    xp = namespace(y)
-    prototypes = xp.stack(prototypes)
+    return namespace(y).stack(prototypes)
+
+
+def warn_if_equal(prototypes, counts):
+    """Warn if the initial prototypes of all classes are equal."""
+    xp = namespace(prototypes)
     apart = xp.max(xp.abs(prototypes - prototypes[:1, ...]))
     several = np.count_nonzero(counts) > 1
     if several and apart <= 1e-13 * xp.max(xp.abs(prototypes)):
@@ -89,7 +93,6 @@ def class_prototypes(metric, Z, y, weights, counts, rng):
             "classes are equal, or have equal means. Check X and y, or set init.",
             UserWarning,
         )
-    return prototypes
 
 
 def _clusters(metric, Z, weights, count, rng):

@@ -97,7 +97,7 @@ class Model:
         lose precision.
     variance : float
         The automatic sigma^2: half of the mean squared distance of the samples from the
-        nearest initial prototype of their class.
+        nearest initial prototype of their class; in ``fit``, for ``init="kmeans"``.
     scale : float or None
         The scale of the loss in the last training; None before the first one.
     matrix : ndarray or None
@@ -242,9 +242,9 @@ def explain_singular():
     except np.linalg.LinAlgError:
         raise ValueError(
             "The samples, or prototypes during training, are too close to singular for "
-            "this metric. Add 0.001 of its mean diagonal entry to the diagonal of each "
-            "matrix, or use a shrunk covariance estimate, such as "
-            'pyriemann.estimation.Covariances("oas").'
+            "this metric. Use a shrunk covariance estimate, for example "
+            'pyriemann.estimation.Covariances("oas"), or add 0.001 of the mean '
+            "diagonal entry of each matrix to its diagonal."
         ) from None
 
 
@@ -280,6 +280,13 @@ def sample_blocks(n_samples, prototypes):
     numbers = _BLOCK if prototypes.ndim == 3 else _VECTOR_BLOCK
     numbers = numbers if namespace(prototypes) is np else KEPT
     return list(gen_batches(n_samples, max(numbers // prod(prototypes.shape), 1)))
+
+
+def with_variance(model, samples):
+    """The model with the ``variance`` of its prototypes."""
+    squared = model.squared_distances(samples.Z) * model.n_copies
+    parts = samples.y, model.labels, samples.weights
+    return replace(model, variance=find_variance(squared, *parts))
 
 
 def find_variance(squared, y, labels, weights):

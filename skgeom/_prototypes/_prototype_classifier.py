@@ -18,6 +18,7 @@ from skgeom._prototypes._initial import (
     given_prototypes,
     prototype_counts,
     warn_if_amplitudes_vary,
+    warn_if_equal,
 )
 from skgeom._prototypes._metrics import SPD_METRICS, VectorMetric
 from skgeom._prototypes._minimization import Limits, fit_lbfgs
@@ -32,6 +33,7 @@ from skgeom._prototypes._model import (
     find_variance,
     in_tangent_space,
     reduced,
+    with_variance,
 )
 from skgeom._prototypes._sgd import fit_sgd
 from skgeom.utils._dask import check_not_dask, is_dask, naming_block, row_blocks
@@ -92,6 +94,18 @@ def _labels(number, y, sample_weight):
     with naming_block(number):
         y = checked_labels(y, y, whole=False)
     return np.unique(y if sample_weight is None else y[np.asarray(sample_weight) != 0])
+
+
+def _without_init(samples, model):
+    """The model with the prototypes of ``init="kmeans"``, to select parameters.
+
+    Prototypes of an earlier fit are far from the samples, so their distances would
+    increase ``sigma2``, and have been trained on the samples that are held out.
+    """
+    parts = samples.Z, samples.y, samples.weights, model.counts
+    with explain_singular():
+        start = class_prototypes(model.metric, *parts, np.random.RandomState(0))
+        return with_variance(replace(model, prototypes=start), samples)
 
 
 def check_unchanged(name, before, now):
@@ -157,7 +171,10 @@ class PrototypeClassifier(
         the means of the k-means clusters of its samples in the tangent space at that
         mean. An array contains the prototypes class by class, in the order of
         ``classes_``. ``init=model.prototypes_`` continues from the prototypes of a
-        fitted model; ``partial_fit`` continues training with new samples of a stream.
+        fitted model: an array changes only where the training of ``fit`` starts, and
+        not the parameters that are ``"auto"``, which ``fit`` selects with the
+        prototypes of ``"kmeans"``. ``partial_fit`` continues training with new samples
+        of a stream, and measures the automatic ``sigma2`` from the array.
     max_iter : int, default=100
         Largest number of iterations of ``"lbfgs"``, or number of epochs of ``"sgd"``.
         Each block of Dask data counts as one epoch.
@@ -275,8 +292,9 @@ class PrototypeClassifier(
         # GMLVQ takes up to twice the time (digits).
         with one_blas_thread():
             self._calibrate(samples, model)
+            start = replace(model, prototypes=progress.start)
             limits, report = self._limits(), self._reporter(samples, progress)
-            found = self._train(samples, model, self._loss(model), rng, limits, report)
+            found = self._train(samples, start, self._loss(model), rng, limits, report)
         self._store(found, progress)
         if found.failure:
             name = type(self).__name__
@@ -442,6 +460,8 @@ class PrototypeClassifier(
         parts = X, y, weights, class_sums, counts
         found, model = self._begin(*parts, rng, self.init)
         progress = Progress(self.metric, model.prototypes, announced=announced)
+        if not batch and not isinstance(self.init, str):
+            model = _without_init(found, model)
         return replace(found, groups=samples.groups), model, progress
 
     def _begin(self, X, y, weights, class_sums, counts, rng, init, metric=None):
@@ -475,12 +495,12 @@ class PrototypeClassifier(
             Z = encoded(metric, matrices)
             if given is None:
                 start = class_prototypes(metric, Z, y, weights, counts, rng)
+                warn_if_equal(start, counts)
             else:
                 start = metric.encode(given)
             model = Model(metric, filters, counts, labels, class_sums, start)
-            squared = model.squared_distances(Z) * model.n_copies
-        variance = find_variance(squared, y, labels, weights)
-        return EncodedSamples(X, Z, y, weights), replace(model, variance=variance)
+            samples = EncodedSamples(X, Z, y, weights)
+            return samples, with_variance(model, samples)
 
     def _check_X(self, X, reset):
         """Validated samples as a real array; matrices are made exactly symmetric."""
@@ -813,6 +833,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         parts = samples.Z, samples.y, samples.weights
         with explain_singular():
             new = class_prototypes(model.metric, *parts, added.tolist(), rng)
+        warn_if_equal(new, added)
         progress = replace(progress, start=model.inserted(added, progress.start, new))
         model = model.with_prototypes(added, new)
         self.prototype_labels_ = to_numpy(self.classes_).repeat(model.counts)

@@ -65,7 +65,9 @@ class GMLVQ(MarginMixin, PrototypeClassifier):
         mean of its samples. A class with several prototypes starts from the means of
         the k-means clusters of its samples. An array contains the prototypes class by
         class, in the order of ``classes_``. ``init=model.prototypes_`` continues from
-        the prototypes of a fitted model, but not from its :math:`\Omega`.
+        the prototypes of a fitted model, but not from its :math:`\Omega`. An array does
+        not change the automatic ``temperature``, which ``fit`` selects with the
+        prototypes of ``"kmeans"``.
     max_iter : int, default=100
         Largest number of iterations of Riemannian L-BFGS, which optimizes the
         prototypes and :math:`\Omega` together.

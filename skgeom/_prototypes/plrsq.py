@@ -293,8 +293,8 @@ class PLRSQ(LikelihoodClassifier):
         - ``"euclid"``: Euclidean distances. To keep prototypes positive definite, their
           eigenvalues are raised to at least 1e-4, or to at least the smallest
           eigenvalue of the training samples if this eigenvalue is below 1e-4. This
-          requires ``solver="sgd"``, so a fit takes about a hundred times as long as
-          with ``"tangent"``. A number as ``temperature`` saves five sixths of the time.
+          requires ``solver="sgd"``, so a fit takes 100 to 200 times as long as with
+          ``"tangent"``. A number as ``temperature`` saves five sixths of the time.
 
         ``partial_fit`` keeps the mean, covariance or smallest eigenvalue of the last
         ``fit`` or, without ``fit``, of its first call. If ``init`` is an array, and the
@@ -303,8 +303,9 @@ class PLRSQ(LikelihoodClassifier):
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance. ``"auto"`` is
         half of the mean squared distance of the samples from the nearest initial
-        prototype of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the
-        variance together with the prototypes, starting from the value of ``"auto"``.
+        prototype of their class, see ``init``. With ``"learn"``, ``solver="lbfgs"``
+        optimizes the variance together with the prototypes, starting from the value of
+        ``"auto"``.
     {representability}
     n_components : int or None, default=None
         If given, each sample X is reduced to the matrix :math:`F^\top X F` of this

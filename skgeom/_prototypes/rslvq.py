@@ -41,8 +41,9 @@ class RSLVQ(LikelihoodClassifier):
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is
         half of the mean squared distance of the samples from the nearest initial
-        prototype of their class. With ``"learn"``, ``solver="lbfgs"`` optimizes the
-        variance together with the prototypes, starting from the value of ``"auto"``.
+        prototype of their class, see ``init``. With ``"learn"``, ``solver="lbfgs"``
+        optimizes the variance together with the prototypes, starting from the value of
+        ``"auto"``.
     representability : "auto" or float, default="auto"
         Weight of an additional term of the cost, which attracts prototypes to the
         samples of their class. For a sample x of class y, the term is

@@ -76,12 +76,13 @@ def select_shrinkage(logarithms, y, sample_weight, folds, exponent, priors):
 
 
 def folds_of(V, y, weights, groups):
-    """Fold of each sample. With several domains, folds consist of whole domains.
+    """Fold of each sample. With at least three domains, folds are whole domains.
 
     Domains are assigned to folds cyclically, in the order of their dispersions. The
-    samples of a single domain are assigned to folds class by class.
+    samples of one or two domains are assigned to folds class by class: without the
+    larger domain, too few samples would remain for training.
     """
-    if groups.max() > 0:
+    if groups.max() > 1:
         sizes = np.bincount(groups, weights * (V**2).sum(axis=1))
         sizes /= np.bincount(groups, weights)
         return sizes.argsort().argsort()[groups] % _N_FOLDS

@@ -465,9 +465,10 @@ def _consistent_domains(domain, n_samples, known):
             )
         if list(known) == [None]:
             raise ValueError(
-                f"domain contains {label!r}, but the last fit or adapt received no "
-                "domain. Pass domain there, too: for a single domain one label, such "
-                'as domain="train".'
+                f"domain contains {label!r}, but the last fit or adapt used matrices "
+                "without a domain. After a fit with target matrices, omit domain. "
+                "Otherwise, pass domain there, too: for a single domain one label, "
+                'such as domain="train".'
             )
         same = texts.get(str(label))
         if same is not None:

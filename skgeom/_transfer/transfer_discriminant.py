@@ -53,12 +53,13 @@ _TARGET_WEIGHT = 10.0
 
 # Of all methods that predict.
 _DOMAIN = """
-domain : array-like of shape (n_samples,), default=None
-    Domain label of each matrix, as in :meth:`Recentering.transform`. For a new
-    domain, such as a new session, pass a new label. None, the default, is
-    required if the last call of :meth:`fit` or :meth:`adapt` had no ``domain``,
-    and an error otherwise. All matrices are then re-centered with the mean of
-    the calls without ``domain``.
+domain : array-like of shape (n_samples,) or scalar, default=None
+    Domain label of each matrix, or of all matrices, as in
+    :meth:`Recentering.transform`. For a new domain, such as a new session, pass a
+    new label. None, the default, is required after a :meth:`fit` with target
+    matrices, or if the last call of :meth:`fit` or :meth:`adapt` had no
+    ``domain``, and is an error otherwise. All matrices are then re-centered with
+    the mean of these target matrices or calls.
 """
 
 
@@ -95,7 +96,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Shrinkage of the covariance S, from 0 to 1: the weight of a multiple of the
         identity with the same trace. ``"auto"`` selects among 14 values from 0.001 to 1
         with five folds, as :ref:`selection` describes. Each fold consists of whole
-        domains if there are several domains, and of samples otherwise.
+        domains if there are at least three domains, including labeled target matrices,
+        and of samples otherwise.
     relevance : float, default=0.1
         The exponent a, from 0 to 1, of the relevance matrix :math:`R = (\sum_c
         L_c^2)^a`, where :math:`L_c` is the mean of :math:`\log(Z)` in class c. R is
@@ -140,8 +142,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     temperature_ : float
         The logarithms of prior times density are divided by this temperature of
         ``selection_``, which calibrates the probabilities without adaptation. If
-        ``fit`` has only one domain, probabilities for other domains are overconfident.
-        1 without ``selection_``.
+        ``fit`` has one or two domains, probabilities for other domains are
+        overconfident. 1 without ``selection_``.
     recentering_ : Recentering
         The fitted transformer, with the means of the domains.
     is_complex_ : bool
@@ -167,7 +169,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     and S, the priors and the shrinkage with the same weights; with ``sample_weight``,
     10 is a multiple of the mean weight. The weight 10 increases the accuracy for new
-    subjects of BCI competition IV 2a.
+    subjects of BCI competition IV 2a, but decreases it for a new session of the same
+    subject: use :meth:`adapt` without labels there.
 
     :meth:`adapt` tests two adaptations, and uses the first adaptation with sufficient
     evidence: adapted class means with the given ``priors``, then adapted class means
@@ -408,17 +411,18 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         means of :meth:`fit` are adapted to all matrices so far: the matrices of the
         last :meth:`adapt`, if it was called after :meth:`fit`, and of all later calls.
         Each matrix is re-centered only once, in its own call. The time of a call grows
-        with the number of matrices so far.
+        with the number of matrices so far; :meth:`Recentering.partial_fit` before a
+        fixed classifier, such as :class:`PLRSQ`, takes a constant time.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n, n)
             SPD matrices in temporal order; not modified.
         domain : array-like of shape (n_samples,) or scalar, default=None
-            Domain label of each matrix, or of all matrices. None only if the last
-            :meth:`fit` or :meth:`adapt` had no ``domain``. Use a new label for a new
-            subject: the label of a training domain continues from the mean of that
-            domain.
+            Domain label of each matrix, or of all matrices. None after a :meth:`fit`
+            with target matrices, or if the last :meth:`fit` or :meth:`adapt` had no
+            ``domain``, and only then. Use a new label for a new subject: the label of a
+            training domain continues from the mean of that domain.
 
         Returns
         -------

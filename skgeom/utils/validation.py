@@ -752,10 +752,10 @@ def check_labels(values, axis, expected, name, of):
 
 # Remedy for matrices that are not positive definite, in messages.
 _SHRINK = (
-    "Add 0.001 of the mean diagonal entry to the diagonal, or use a shrunk "
-    'covariance estimate, for example pyriemann.estimation.Covariances("oas"). After '
-    "an average reference, project all matrices onto the same basis with one dimension "
-    "less, as the user guide describes."
+    "Use a shrunk covariance estimate, for example "
+    'pyriemann.estimation.Covariances("oas"), or add 0.001 of the mean diagonal entry '
+    "to the diagonal. After an average reference, remove one channel from all "
+    "matrices, or project them, as the user guide describes."
 )
 _INDEFINITE = (
     "The eigenvalue is not a rounding error, so the matrix is not a covariance matrix. "
@@ -1117,11 +1117,21 @@ def cholesky(matrices, name, epsilon=None):
         if index:  # raises an error for the first matrix that is not accepted
             cholesky(matrices[(*index, ...)], f"{name}{list(index)}", epsilon)
     matrices = to_numpy(matrices)
+    variances = np.diagonal(matrices, axis1=-2, axis2=-1).real
     remedy = _SHRINK
     if epsilon > np.finfo(np.float64).eps:
         remedy += " It may suffice to compute the matrices in float64, not in float32."
-    check_positive(np.linalg.eigvalsh(matrices), name, remedy)
-    deviations = np.sqrt(np.diagonal(matrices, axis1=-2, axis2=-1).real)
+    if variances.min() <= 0:
+        remedy = (
+            f"Channel {variances.argmin()} has no variance, for example because it is "
+            "disconnected. Remove the matrix, or the channel from all matrices."
+        )
+    eigenvalues = np.linalg.eigvalsh(matrices)
+    # Without rounding, the smallest eigenvalue is at most the smallest variance. The
+    # correlations require positive variances.
+    eigenvalues[..., 0] = np.minimum(eigenvalues[..., 0], variances.min(axis=-1))
+    check_positive(eigenvalues, name, remedy)
+    deviations = np.sqrt(variances)
     correlations = matrices / deviations[..., None, :] / deviations[..., :, None]
     smallest = np.linalg.eigvalsh(correlations)[..., 0].min()
     raise ValueError(

@@ -7,7 +7,7 @@ from pyriemann.classification import MDM
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom import GLRSQ, PLRSQ, TransferDiscriminantAnalysis
+from skgeom import GLRSQ, PLRSQ, Recentering, TransferDiscriminantAnalysis
 from skgeom.baselines import mdrm, tslda
 
 EXHAUSTIVE = [pytest.mark.exhaustive]
@@ -87,6 +87,28 @@ def test_single_singular_trials(make_signals, estimator, dtype):
     means = np.trace(singular, axis1=1, axis2=2)[:, None, None] / 6
     remedied = singular + dtype(1e-3) * means.astype(dtype) * np.eye(6, dtype=dtype)
     assert model.predict(remedied).shape == (90,)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize(
+    "estimator",
+    [PLRSQ(), GLRSQ(), TransferDiscriminantAnalysis(), Recentering(), mdrm(), tslda()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_flat_channels(make_signals, estimator, dtype):
+    """A disconnected electrode, whatever the signs of eigenvalues after rounding."""
+    X, y = make_signals(per_class=30, size=12)
+    X = X.astype(dtype)
+    model = clone(estimator).fit(X, y)
+    predict = getattr(model, "predict", None) or model.transform
+    for trial, channel in np.ndindex(12, 12):
+        flat = X.copy()
+        flat[trial, channel], flat[trial, :, channel] = 0, 0
+        message = rf"X\[{trial}\] is not positive definite.*Channel {channel} has no"
+        with pytest.raises(ValueError, match=message):
+            predict(flat)
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(flat, y)
 
 
 def test_a_search_that_stays_where_it_began_says_so(spd, monkeypatch):

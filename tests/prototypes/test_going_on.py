@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.distance import distance
 from sklearn.base import clone
 
-from skgeom import GLRSQ, PLRSQ, RSLVQ
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -21,7 +21,9 @@ def first_samples(spd):
     return np.stack([X[y == label][0] for label in range(3)])
 
 
-@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), RSLVQ()], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(sigma2=1.0), GLRSQ(), RSLVQ(sigma2=1.0)], ids=repr
+)
 def test_partial_fit_is_an_epoch(spd, estimator):
     X, y = spd
     start = samples_of(estimator, np.stack([X[y == k][0] for k in range(3)]))
@@ -84,16 +86,23 @@ def test_learning_goes_on_with_the_same_parameters(spd, changes, message):
 @pytest.mark.parametrize(
     "estimator",
     [
-        PLRSQ(sigma2=1.0, representability=0),
-        PLRSQ(sigma2=1.0, representability=0, n_components=2),
+        PLRSQ(),
+        PLRSQ(2, n_components=2, random_state=0),
         GLRSQ(),
+        RSLVQ(),
+        GMLVQ(),
     ],
     ids=repr,
 )
 def test_init_continues_from_the_prototypes_of_a_fit(spd, estimator):
-    model = clone(estimator).set_params(max_iter=4).fit(*spd)
-    again = clone(model).set_params(init=model.prototypes_).fit(*spd)
-    assert again.loss_curve_[0] == pytest.approx(model.loss_curve_[-1], rel=1e-9)
+    """They are far from the samples, and have been trained on those of all folds."""
+    X, y = samples_of(estimator, spd[0]), spd[1]
+    model = clone(estimator).set_params(max_iter=4).fit(X, y)
+    again = clone(model).set_params(init=model.prototypes_).fit(X, y)
+    for name in ("sigma2_", "representability_", "temperature_"):
+        assert getattr(again, name, None) == getattr(model, name, None)
+    if not isinstance(model, GMLVQ):  # it begins with a new Omega
+        assert again.loss_curve_[0] == pytest.approx(model.loss_curve_[-1], rel=1e-9)
 
 
 def test_partial_fit_after_fit_is_the_last_epoch_again(spd):

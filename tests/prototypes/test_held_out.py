@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._held_out import held_out_folds
+from skgeom.datasets import make_spd_classes
 
 WEIGHTS = np.logspace(-1, -4, 10)
 
@@ -209,6 +210,13 @@ def test_metric_and_subspace_do_not_use_held_out_labels(make_signals, model):
         # In each fold, fewer samples of a class than prototypes remain.
         model = clone(model).set_params(n_prototypes=2, random_state=0)
         model.fit(X[:20], np.arange(20) < 2)
+
+
+@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
+def test_matrices_at_chance_should_be_recentered(estimator):
+    X, _ = make_spd_classes(1, 60, 3, random_state=0)
+    with pytest.warns(UserWarning, match="re-center the matrices of each domain"):
+        clone(estimator).fit(X, np.arange(60) % 2)
 
 
 def test_temperature_minimizes_the_log_loss_of_held_out_samples():

@@ -238,7 +238,7 @@ def test_samples_that_are_nearly_singular(spd, metric, solver):
     try:
         model.fit(X, spd[1])
     except ValueError as error:
-        assert "Add 0.001 of" in str(error)
+        assert "add 0.001 of" in str(error)
     else:
         assert model.score(X, spd[1]) > 0.5
 

@@ -56,6 +56,9 @@ def test_fit_adapts_to_target_matrices(signals):
     proba = adapted.predict_proba(target)
     expected = model.fit(*data, domain=domain).adapt(target[:40]).predict_proba(target)
     assert_array_equal(proba, expected)
+    model.fit(*data, domain=domain, X_target_unlabeled=target[:40])
+    with pytest.raises(ValueError, match="After a fit with target matrices, omit dom"):
+        model.predict(target, domain="new")
 
 
 @pytest.mark.parametrize("weights", [None, np.arange(180) // 3 % 3])

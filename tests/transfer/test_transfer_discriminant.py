@@ -330,9 +330,25 @@ def test_calibration_follows_priors():
     assert loss < 0.12  # 0.14 if the classes are equally weighted
 
 
+@needs("bci_iv_2a_s1_to_s4.npz")
+def test_few_trials_of_a_second_day_do_not_determine_the_shrinkage():
+    """Without the first day, 24 trials of 22 channels would remain for training."""
+    gains = []
+    for subject in (1, 2, 3, 4):
+        X, y, test = trials_of(subject)
+        first, second = np.flatnonzero(~test), np.flatnonzero(test)
+        scores = []
+        for rows in (first, np.append(first, second[:24])):
+            model = TransferDiscriminantAnalysis()
+            model.fit(X[rows], y[rows], domain=test[rows]).adapt(X[second])
+            scores.append(model.score(X[second[24:]], y[second[24:]]))
+        gains.append(scores[1] - scores[0])
+    assert np.mean(gains) > -0.01
+
+
 def test_shrinkage_that_cannot_be_selected():
-    X, y = make_spd_classes(2, 10, 3, random_state=0)
-    one_class = pytest.warns(match=r"The domain 0 contains only the class 0 .* 2 of 2")
+    X, y = make_spd_classes(3, 10, 3, random_state=0)
+    one_class = pytest.warns(match=r"The domain 2 contains only the class 2 .* 3 of 3")
     with pytest.warns(match="fewer than two folds can be held out"), one_class:
         model = TransferDiscriminantAnalysis().fit(X, y, domain=y)
     assert model.shrinkage_ == model.temperature_ == 1
