@@ -9,9 +9,9 @@ from sklearn.base import clone
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
 
 ESTIMATORS = [
-    SQFA(random_state=0),
-    SQFA(regularization=0.1, covariance_estimator="oas", random_state=0),
-    SecondMomentSQFA(random_state=0),
+    SQFA(n_init=1, random_state=0),
+    SQFA(regularization=0.1, covariance_estimator="oas", n_init=1, random_state=0),
+    SecondMomentSQFA(n_init=1, random_state=0),
     AMAGauss(random_state=0),
     AMAGauss(class_weight={0: 0, 1: 1, 2: 1}, random_state=0),
 ]
