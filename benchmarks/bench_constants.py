@@ -1,12 +1,13 @@
 """Processor time and results with different values of single constants.
 
-    python -m benchmarks.bench_constants [part of a constant's name] [--write FILE]
+    python -m benchmarks.bench_constants [part of a constant's name] [--write]
 
 The script replaces each constant by each variant, one at a time, and solves a short
-problem. The table contains the smallest processor time of three runs, divided by the
-time with the value of the package, and the result of the problem. MNIST is read from
-the folder ``SKGEOM_DATA``. ``--write doc/results/constants.csv`` writes the table of
-the documentation.
+problem. Variants of a number are its half and its double, and values that are listed
+with the constant. The table contains the smallest processor time of two runs, divided
+by the time with the value of the package, and the result of the problem. MNIST is read
+from the folder ``SKGEOM_DATA``. ``--write`` writes the tables of the page "Constants"
+of the documentation. ``ELSEWHERE`` lists constants that other scripts compare.
 """
 
 import argparse
@@ -15,6 +16,8 @@ import functools
 import time
 import tracemalloc
 import warnings
+from numbers import Real
+from pathlib import Path
 from pkgutil import resolve_name
 from unittest import mock
 
@@ -38,11 +41,13 @@ from skgeom import (
     GaussianClassifier,
     KernelDiscriminantAnalysis,
     RegionCovariance,
+    bayes_error,
 )
 from skgeom._held_out import held_out_folds, remaining_weights
 from skgeom.geometry import mean_affine_invariant
 
 load = functools.cache(load)
+RESULTS = Path(__file__).parents[1] / "doc" / "results"
 
 
 def filters_of_digits():
@@ -108,7 +113,15 @@ def unnecessary_scaling():
 
 
 def kernels_of_few_samples():
-    """Mean log-loss of kernel discriminants of 30 samples, in percent."""
+    return log_loss_of_few_samples(KernelDiscriminantAnalysis())
+
+
+def gaussians_of_few_samples():
+    return log_loss_of_few_samples(GaussianClassifier())
+
+
+def log_loss_of_few_samples(classifier):
+    """Mean log-loss of classifiers of 30 samples, in percent."""
     losses = []
     tables = [load(return_X_y=True) for load in (load_wine, load_breast_cancer)]
     tables += [make_moons(2_000, noise=noise, random_state=0) for noise in (0.1, 0.3)]
@@ -117,8 +130,7 @@ def kernels_of_few_samples():
             X_train, X_test, y_train, y_test = train_test_split(
                 X, y, train_size=30, stratify=y, random_state=seed
             )
-            model = make_pipeline(StandardScaler(), KernelDiscriminantAnalysis())
-            model.fit(X_train, y_train)
+            model = make_pipeline(StandardScaler(), classifier).fit(X_train, y_train)
             losses.append(log_loss(y_test, model.predict_proba(X_test)))
     return 100 * np.mean(losses)
 
@@ -200,6 +212,51 @@ def statistics_of(n_samples):
     return ClassStatistics.from_data(X, y)
 
 
+def filters_with_little_noise():
+    return filters_of_mnist(sigma2=0.003)
+
+
+def filters_of_several_starts():
+    sqfa = SQFA(9, regularization=0.1, random_state=0)
+    return sqfa.fit_statistics(statistics_of(60_000)).objective_
+
+
+@functools.cache
+def many_classes():
+    """Statistics of 150 classes of 40 features."""
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(150, 40)) * np.linspace(2, 0.1, 40)
+    factors = rng.normal(size=(150, 40, 60)) / 8
+    return ClassStatistics(range(150), [200] * 150, means, factors @ factors.mT)
+
+
+def filters_of_many_classes():
+    sqfa = SQFA(4, regularization=0.01, random_state=0)
+    return sqfa.fit_statistics(many_classes()).objective_
+
+
+def error_of_gaussians():
+    return bayes_error(statistics_of(20_000).project(np.eye(784)[300:303])).value
+
+
+def posterior_of_digits():
+    X, y, _, _ = load(None)
+    model = AMAGauss(3, regularization=1.0, random_state=0)
+    return model.fit(X, y).objective_
+
+
+@functools.cache
+def pixels_of_mnist():
+    return SQFA(9, regularization=1.0, n_init=1, random_state=0).fit_statistics(
+        statistics_of(60_000)
+    ), np.asarray(load("mnist.npz")[0], np.float32)
+
+
+def projection_of_mnist():
+    model, X = pixels_of_mnist()
+    return np.abs(model.transform(X)).mean()
+
+
 def discriminants_of_collinear_means():
     """Mean number of discriminants of four classes whose means are on a line."""
     numbers = []
@@ -277,54 +334,113 @@ MEASURES = {
     discriminants_of_collinear_means: "discriminants of collinear means; correct: 1",
     batches_of_digits: "objective of AMA-Gauss, blocks of digits",
     dependent_features: "wrong errors and missing errors, 100 images",
+    gaussians_of_few_samples: "log-loss in percent, 30 samples",
+    filters_with_little_noise: "objective, MNIST, sigma^2 = 0.003",
+    filters_of_several_starts: "objective, MNIST, several initializations",
+    filters_of_many_classes: "objective, 150 classes",
+    error_of_gaussians: "Bayes error, three pixels of MNIST",
+    posterior_of_digits: "objective of AMA-Gauss, digits",
+    projection_of_mnist: "mean feature of 60,000 images",
     wrong_warnings: "missing warnings + unnecessary warnings / 100",
 }
 AUTO = "_filters._auto."
+OPTIMIZATION = "_filters._optimization."
+BASIS = "_filters._basis."
+PAIRS = "objectives._pairs."
 WEIGHTS = [np.logspace(top, -4, 3 * (top + 4) + 1) for top in (-1, 0)]
 KARCHER = "geometry._affine_invariant."
 GRIDS = [(0.3,), (0.6, 0.3), (0.6, 0.3, 0.0), (0.9, 0.8, 0.6, 0.4, 0.2, 0.0)]
+POOLINGS = [(np.inf, 0.5), (np.inf, 0.0), (np.inf, 6.0, 3.0, 1.0, 0.5, 0.25, 0.0)]
+RIDGES = [(1, 0.9, 0.5, 0.1, 1e-3), (1, 0.99, 0.5, 0.1, 1e-2, 1e-3, 1e-5, 1e-7)]
+# Constants, values in addition to half and double of the value, and problems.
 CASES = [
     ("_filters._linear_filters.SHRINKAGES", GRIDS, filters_of_digits),
     ("_filters._linear_filters.SHRINKAGES", GRIDS, filters_of_a_small_class),
-    (AUTO + "_POWER", [0, 0.5, 0.75, 1], filters_of_a_small_class),
-    (AUTO + "_POWER", [0, 0.5, 0.75, 1], filters_of_a_rare_class),
-    ("utils.warn.LARGEST_SHARE", [0.5, 0.99, 0.9999], unnecessary_scaling),
-    ("_selection._LEAST_ERRORS", [0.5, 1.0, 2.0, 4.0], kernels_of_few_samples),
-    (AUTO + "_STEP", [2.0, 4.0, 16.0], filters_of_digits),
-    (AUTO + "_TOL", [1e-3, 1e-2, 1e-1], filters_of_digits),
-    (AUTO + "_FIRST_ITERATIONS", [10, 30, 100], filters_of_digits),
-    (AUTO + "_NEXT_ITERATIONS", [1, 5, 20], filters_of_digits),
-    ("_filters._optimization.DEPENDENT", [0.0, 1e-3, 1e-2], independent_filters),
-    ("_filters._basis._AXES_PER_FILTER", [5, 10, 20], filters_of_mnist),
-    ("_held_out.MOST_SAMPLES", [1000, 10_000, 60_000], gaussian_of_mnist),
-    ("_held_out._KEYS", [8, 64, 784], folds_of_mnist),
-    ("_held_out._ROUNDING", [0, 1e-9, 1e-3], classes_without_samples),
-    ("_sample_moments.ROWS_PER_BLOCK", [128, 2048, 32768], statistics_of_mnist),
-    ("objectives._callable._ROUNDING", [0, 1e-12, 1e-6], filters_of_equal_classes),
-    (KARCHER + "_TOLERANCE", [1e-6, 1e-10, 1e-13], mean_of_matrices),
-    (KARCHER + "_MAX_STEPS", [20, 200, 1000], mean_of_distant_matrices),
-    (KARCHER + "_MOST_LOST", [5, 10, 200], mean_of_distant_matrices),
+    (AUTO + "_STEP", [16.0], filters_of_digits),
+    (AUTO + "_TOL", [1e-3, 1e-1], filters_of_digits),
+    (AUTO + "_FIRST_ITERATIONS", [10, 100], filters_of_digits),
+    (AUTO + "_NEXT_ITERATIONS", [1, 20], filters_of_digits),
+    (AUTO + "_POWER", [0, 0.5, 1], filters_of_a_small_class),
+    (AUTO + "_POWER", [0, 0.5, 1], filters_of_a_rare_class),
+    (BASIS + "FEW_FEATURES", [], filters_of_mnist),
+    (BASIS + "_AXES_PER_FILTER", [], filters_of_mnist),
+    (BASIS + "_ABOVE_NOISE", [], filters_with_little_noise),
+    (BASIS + "_MORE_TIMES", [1], filters_with_little_noise),
+    (BASIS + "_LARGEST_SHARE", [], filters_with_little_noise),
+    (OPTIMIZATION + "FEW_CLASSES", [1000], filters_of_many_classes),
+    (OPTIMIZATION + "DEPENDENT", [0.0, 1e-2], independent_filters),
+    (OPTIMIZATION + "_SCREENING_TOL", [1e-4, 1e-2], filters_of_several_starts),
+    (OPTIMIZATION + "_STAGE_TOL", [1e-5, 1e-3], filters_of_many_classes),
+    (OPTIMIZATION + "_STAGE_TOL", [1e-5, 1e-3], filters_of_several_starts),
+    ("_filters.ama._N_INIT", [1], posterior_of_digits),
+    (PAIRS + "FEW_PAIRS", [100_000], filters_of_many_classes),
+    (PAIRS + "_LEAST", [], filters_of_many_classes),
+    (PAIRS + "_FIRST", [], filters_of_many_classes),
+    (PAIRS + "_GROWTH", [], filters_of_many_classes),
+    (PAIRS + "_LAST", [], filters_of_many_classes),
+    (PAIRS + "PAIRS_PER_BLOCK", [], filters_of_many_classes),
+    ("objectives._callable._ROUNDING", [0, 1e-6], filters_of_equal_classes),
+    ("_bayes_error._N_SHIFTS", [], error_of_gaussians),
+    ("_bayes_error._FIRST", [], error_of_gaussians),
+    ("_held_out.MOST_SAMPLES", [1000, 60_000], gaussian_of_mnist),
+    ("_held_out._ENOUGH", [], gaussians_of_few_samples),
+    ("_held_out._MOST_PARTITIONS", [1], gaussians_of_few_samples),
+    ("_held_out._KEYS", [8, 784], folds_of_mnist),
+    ("_held_out._ROUNDING", [0, 1e-3], classes_without_samples),
+    ("_regularized_gaussians.TARGETS", [("diagonal",)], gaussians_of_few_samples),
+    ("_regularized_gaussians.POOLINGS", POOLINGS, gaussians_of_few_samples),
+    ("_regularized_gaussians.RIDGES", RIDGES, gaussians_of_few_samples),
+    ("_selection._RATIO", [2**0.5, 4.0], gaussians_of_few_samples),
+    ("_selection._LEAST_ERRORS", [4.0], kernels_of_few_samples),
+    ("utils.warn.LARGEST_SHARE", [0.5, 0.9999], unnecessary_scaling),
+    ("utils.linalg.ENTRIES_AT_ONCE", [4096 * 784], projection_of_mnist),
+    ("_sample_moments.ROWS_PER_BLOCK", [128, 32768], statistics_of_mnist),
+    (KARCHER + "_TOLERANCE", [1e-6, 1e-13], mean_of_matrices),
+    (KARCHER + "_MAX_STEPS", [20, 1000], mean_of_distant_matrices),
+    (KARCHER + "_MOST_LOST", [200], mean_of_distant_matrices),
     (
         "_kernel._eigenproblems._RANK_TOLERANCE",
-        [0, 1e-15, 1e-11, 1e-6],
+        [0, 1e-15, 1e-6],
         discriminants_of_collinear_means,
     ),
-    ("optim._batches._FIRST_STEP", [0.001, 0.01, 0.1], batches_of_digits),
-    ("optim._batches._STEPS_PER_ROUND", [5, 20, 80], batches_of_digits),
-    ("optim._batches._LEAST_FALL", [0.0, 1e-4, 1e-2], batches_of_digits),
-    ("optim._batches._MAX_HALVINGS", [4, 8, 12], batches_of_digits),
+    ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.3], wrong_warnings),
+    ("_kernel._kernels._CHECKED_ROWS", [20, 900], wrong_warnings),
+    ("optim._batches._FIRST_STEP", [0.001, 0.1], batches_of_digits),
+    ("optim._batches._STEPS_PER_ROUND", [5, 80], batches_of_digits),
+    ("optim._batches._LEAST_FALL", [0.0, 1e-2], batches_of_digits),
+    ("optim._batches._MAX_HALVINGS", [], batches_of_digits),
+    ("optim._lbfgs._PATIENCE", [], prototypes_of_rare_classes),
+    ("optim._lbfgs._LONGER", [], prototypes_of_rare_classes),
+    ("optim._lbfgs._LEAST_CURVATURE", [0.0, 1e-2], prototypes_of_rare_classes),
+    ("optim._minimize._WINDOW", [1], filters_of_several_starts),
+    ("optim._minimize._NEGLIGIBLE", [1e-6, 1e-2], filters_of_several_starts),
     ("_prototypes.plrsq._REPRESENTABILITIES", WEIGHTS, prototypes_of_rare_classes),
-    ("_region_covariance._DEPENDENT", [0, 1e-13, 1e-3], dependent_features),
-    ("_kernel._kernels._SMALL_BY_DISTANCE", [0.005, 0.05, 0.3], wrong_warnings),
-    ("_kernel._kernels._CHECKED_ROWS", [20, 200, 900], wrong_warnings),
+    ("_region_covariance._DEPENDENT", [0, 1e-3], dependent_features),
 ]
+# A ratio must exceed 1, and a share must not.
+AS_LISTED = {"_selection._RATIO", "utils.warn.LARGEST_SHARE"}
+# Constants that a script compares on larger data, on other machines or by a plot.
+ELSEWHERE = {
+    "_bayes_error._MOST": "bench_gaussian",
+    "_filters._optimization._LEAST_SAMPLES": "bench_growth",
+    "_filters._optimization._SAMPLES_PER_ENTRY": "bench_growth",
+    "_transfer._adaptation._EM_TOLERANCE": "bench_transfer constants",
+    "_transfer._adaptation._MATRICES_PER_CLASS": "bench_transfer checks",
+    "_transfer._shrinkage_selection._SHRINKAGES": "bench_transfer constants",
+    "_transfer.transfer_discriminant._TARGET_WEIGHT": "bench_transfer labels",
+    "geometry._affine_invariant._PARALLEL": "bench_lvq",
+    "objectives._class_distances._TOL": "bench_fisher_rao",
+    "objectives._pairs._MOST_BLOCKS": "bench_many_classes",
+    "objectives._pairwise._PAIRS_OF_MEAN": "bench_many_classes",
+    "objectives._posterior._SAMPLES_PER_BLOCK": "bench_shapes",
+}
 
 
 def measured(constant, value, problem):
-    """Smallest processor time of three runs with a value of a constant, and result."""
+    """Smallest processor time of two runs with a value of a constant, and result."""
     seconds = []
     with mock.patch(f"skgeom.{constant}", value):
-        for _ in range(3):
+        for _ in range(2):
             start = time.process_time()
             try:
                 result = f"{problem():.4g}"
@@ -337,45 +453,72 @@ def measured(constant, value, problem):
 def label(value):
     if isinstance(value, np.ndarray):
         return f"{value[0]:g} to {value[-1]:g}"
-    if isinstance(value, tuple):
-        return ", ".join(f"{entry:g}" for entry in value)
-    return f"{value:g}"
+    if isinstance(value, tuple | list):
+        return ", ".join(label(entry) for entry in value)
+    return f"{value:g}" if isinstance(value, Real) else value
+
+
+def value_of(constant):
+    module, name = constant.rsplit(".", 1)
+    return getattr(resolve_name(f"skgeom.{module}"), name)
+
+
+def variants_of(constant, others):
+    """The value of the package first, then half and double of a number, and others."""
+    value, others = value_of(constant), list(others)
+    if isinstance(value, Real) and constant not in AS_LISTED:
+        others += [type(value)(value / 2), value * 2]
+    if all(isinstance(other, Real) for other in others):
+        others.sort()
+    return {label(variant): variant for variant in (value, *others)}
 
 
 def rows(part):
     """A row for each constant and value; the value of the package comes first."""
-    for constant, variants, problem in CASES:
+    for constant, others, problem in CASES:
         if part not in constant:
             continue
-        module, name = constant.rsplit(".", 1)
-        default = getattr(resolve_name(f"skgeom.{module}"), name)
-        values = {label(v): v for v in (default, *variants)}
         reference = None
-        for text, value in values.items():
+        for text, value in variants_of(constant, others).items():
             seconds, result = measured(constant, value, problem)
             is_first = reference is None
             reference = reference or seconds
             row = {
                 "constant": f"``{constant}``" if is_first else "",
-                "value": f"{text} (package)" if is_first else text,
-                "result": f"{MEASURES[problem]}: {result}" if is_first else result,
+                "value": f"**{text}**" if is_first else text,
+                "measure": MEASURES[problem] if is_first else "",
+                "result": result,
                 "time": f"{seconds / reference:.2f}",
             }
             print(*row.values(), flush=True)
             yield row
 
 
+def elsewhere():
+    for constant, script in ELSEWHERE.items():
+        yield {
+            "constant": f"``{constant}``",
+            "value": f"**{label(value_of(constant))}**",
+            "compared by": f"``python -m benchmarks.{script}``",
+        }
+
+
+def write(name, table):
+    with (RESULTS / name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("part", nargs="?", default="")
-    parser.add_argument("--write", help="file of the table")
+    parser.add_argument("--write", action="store_true", help="write the tables")
     options = parser.parse_args()
     table = list(rows(options.part))
     if options.write:
-        with open(options.write, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(table)
+        write("constants.csv", table)
+        write("constants_elsewhere.csv", list(elsewhere()))
 
 
 if __name__ == "__main__":

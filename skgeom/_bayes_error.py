@@ -18,8 +18,7 @@ from skgeom.utils.validation import check_priors, check_two_classes, cholesky
 from skgeom.utils.warn import warn_user
 
 # Number of randomly shifted sets of directions, whose scatter determines the standard
-# error, and the first and the largest number of directions of a set
-# (benchmarks/bench_gaussian.py).
+# error, and the first and the largest number of directions of a set (page "Constants").
 _N_SHIFTS = 16
 _FIRST, _MOST = 256, 2**15
 

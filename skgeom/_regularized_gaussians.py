@@ -46,7 +46,7 @@ from skgeom.utils.memory import require_memory
 ROUNDING = np.finfo(np.float64).resolution
 # Candidates of the pooling and of the ridge, from the most to the least regularized. If
 # there are fewer samples than features, ridges near 1 differ as much as ridges near 0
-# (benchmarks/bench_gaussian.py compares different grids).
+# (page "Constants").
 TARGETS = "diagonal", "identity"
 POOLINGS = (np.inf, 3.0, 0.5, 0.0)
 RIDGES = (1, 0.99, 0.95, 0.8, 0.5, 0.25, 0.1, 1e-2, 1e-3, 1e-5, 1e-7)

@@ -17,12 +17,12 @@ from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.warn import warn_user
 
 # Ratio of the temperatures at which candidates are compared. With the square root of 2,
-# the selected values are nearly the same (benchmarks/bench_gaussian.py).
+# the selected values are nearly the same (page "Constants").
 _RATIO = 2.0
 # Least number of expected errors among the held-out samples: new samples can be
 # misclassified even if no held-out sample is. With 2, the log-loss of separable classes
 # is nearly twice as large; with 0.5, that of 30 samples of wine and of moons is larger
-# (benchmarks/bench_constants.py).
+# (page "Constants").
 _LEAST_ERRORS = 1.0
 # Fraction of held-out errors that is negligible.
 PRECISION = 0.01

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 import skgeom
+from benchmarks import bench_constants
+from benchmarks.bench_constants import ELSEWHERE
 
 ROOT = Path(__file__).parents[1]
 GUIDES = sorted(
@@ -157,3 +159,33 @@ def test_table_of_priors_and_class_weights_lists_the_defaults():
             known = inspect.signature(getattr(skgeom, name)).parameters
             expected[name] = {k: str(known[k].default) for k in names if k in known}
     assert listed == {k: v for k, v in expected.items() if v}
+
+
+def constants_that_refer_to_their_page():
+    """Names that are assigned directly after a comment with a reference to the page."""
+    for path in ROOT.glob("skgeom/**/*.py"):
+        comment, names = "", set()
+        for line in [*path.read_text().splitlines(), ""]:
+            assigned = re.match(r"([A-Z_, ]+) \+?= ", line)
+            if assigned and comment:
+                names |= set(assigned[1].split(", "))
+            elif line.startswith("#") and not names:
+                comment += line.removeprefix("#")
+            else:
+                if 'page "Constants"' in comment:
+                    yield path.stem, names
+                comment, names = line.removeprefix("#") * line.startswith("#"), set()
+
+
+def test_page_of_constants_shows_the_values_of_the_package():
+    tables = [pd.read_csv(RESULTS / f"constants{x}.csv") for x in ("", "_elsewhere")]
+    stored = pd.concat(tables)[["constant", "value"]].dropna()
+    stored = [(c.strip("`"), v.strip("*")) for c, v in stored.itertuples(index=False)]
+    assert stored == [
+        (name, bench_constants.label(bench_constants.value_of(name)))
+        for name in [*(case[0] for case in bench_constants.CASES), *ELSEWHERE]
+    ]
+    listed = {name.rsplit(".", 1)[1] for name, _ in stored}
+    references = list(constants_that_refer_to_their_page())
+    assert len(references) > 40
+    assert [(file, names) for file, names in references if not names & listed] == []

@@ -2,7 +2,7 @@
 
 In the paper, the validation set of each of 30 runs selects prototypes, epochs and
 sigma2. Here, the validation sets of the first two runs select prototypes and sigma2
-once for each method and data set. There are 50 epochs, with 10 samples per step.
+once for each method and data set. There are 50 epochs.
 """
 
 from functools import cache

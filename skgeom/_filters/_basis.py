@@ -16,7 +16,7 @@ from skgeom.utils.linalg import whitening_basis
 # The axes along which the variance exceeds _ABOVE_NOISE times sigma^2 are added, up to
 # _MORE_TIMES as many axes, and up to the fraction _LARGEST_SHARE of all axes. Without
 # them, the filters of the statistics of MNIST with sigma^2 = 0.01 converge to a maximum
-# that is 1.3 % smaller, and with sigma^2 = 0.003, 3.7 % (benchmarks/bench_sqfa.py).
+# that is 1.3 % smaller, and with sigma^2 = 0.003, 3.7 % (page "Constants").
 FEW_FEATURES = 100
 _AXES_PER_FILTER = 10
 _ABOVE_NOISE, _MORE_TIMES, _LARGEST_SHARE = 3.0, 4, 0.4

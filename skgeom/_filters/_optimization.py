@@ -45,29 +45,28 @@ INITIALIZATIONS = {
 }
 
 # With more classes, an initialization is expensive because of the number of pairs
-# (benchmarks/bench_many_classes.py).
+# (page "Constants").
 FEW_CLASSES = 50
 
 # Filters of unit norm are dependent if their smallest singular value is below this
 # bound. An optimization up to rotations approaches dependent filters more slowly and
-# uses ten times the bound (benchmarks/bench_constants.py: with a bound of zero, the
-# filters of iris are dependent).
+# uses ten times the bound. With a bound of zero, the filters of iris are dependent
+# (page "Constants").
 DEPENDENT = 1e-3
 
 # Tolerance of the optimization from each start before the best start is selected. With
 # a full optimization, the same start is selected on digits and on the statistics of
-# MNIST (benchmarks/bench_sqfa.py).
+# MNIST (page "Constants").
 _SCREENING_TOL = 1e-3
 # Minimum tolerance of stages whose result is refined later: in the subspace, if the
 # space of all features follows, and with subsets of the terms. If the last subset does
 # not contain all terms, its filters may lose five times this fraction of the objective
-# (benchmarks/bench_many_classes.py).
+# (page "Constants").
 _STAGE_TOL = 1e-4
 
 # Minimum number of samples of the first subset, in total and for each entry of the
 # filters: the optimum of a smaller subset would differ too much (AMAGauss on images of
-# digits). Each subset is four times as large as the previous one
-# (benchmarks/bench_growth.py).
+# digits). Each subset is four times as large as the previous one (page "Constants").
 _LEAST_SAMPLES, _SAMPLES_PER_ENTRY = 16_000, 200
 
 

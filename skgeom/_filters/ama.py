@@ -28,7 +28,7 @@ from skgeom.utils.validation import check_priors, class_factors
 
 # Number of initializations with init="auto": the filters of SQFA, and random filters.
 # With one, the information of three filters of digits is 0.9 % smaller
-# (benchmarks/bench_defaults.py).
+# (page "Constants").
 _N_INIT = 5
 
 

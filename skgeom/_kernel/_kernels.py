@@ -31,8 +31,7 @@ _OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
 _OF_DIFFERENCES = {"laplacian", "chi2", "additive_chi2"}
 
 # A row of a kernel matrix has nearly zero values if these are below this fraction of
-# the diagonal entry, for kernels of distances and for other kernels
-# (benchmarks/bench_constants.py).
+# the diagonal entry, for kernels of distances and for other kernels (page "Constants").
 _SMALL_BY_DISTANCE, _SMALL = 0.05, 1e-3
 _CHECKED_ROWS = 200
 

@@ -11,16 +11,15 @@ from skgeom.utils.linalg import fold_order
 
 # Tolerance of expectation maximization, which stops when no mean moves by more than
 # this number of standard deviations, and no expected class proportion deviates by a
-# larger fraction. Compared in benchmarks/bench_transfer.py, part constants.
+# larger fraction (page "Constants").
 _EM_TOLERANCE = 1e-3
 _EM_MAX_ITER = 200
 # Smallest number of matrices per class for which the test of an adaptation is reliable.
-# Half of it is the weight of the given priors in estimated priors. Chosen in
-# benchmarks/bench_transfer.py, part checks.
+# Half of it is the weight of the given priors in estimated priors (page "Constants").
 _MATRICES_PER_CLASS = 10
 # The gain must exceed this number of standard errors: each of two adaptations is tested
 # at the level of 1.1 %, half of the level that corresponds to 2 standard errors. With
-# 2, the kappa of one of 16 subjects decreases by 0.028 (part checks).
+# 2, the kappa of one of 16 subjects decreases by 0.028.
 _STANDARD_ERRORS = 2.28
 
 

@@ -24,8 +24,7 @@ from skgeom._transfer._tangent_gaussians import (
 from skgeom.utils.linalg import fold_order
 from skgeom.utils.warn import warn_user
 
-# Candidates in order of preference, and number of folds. Compared in
-# benchmarks/bench_transfer.py, part constants.
+# Candidates in order of preference, and number of folds (page "Constants").
 _SHRINKAGES = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05]
 _SHRINKAGES += [0.02, 0.01, 0.005, 0.002, 0.001]
 _N_FOLDS = 5

@@ -48,8 +48,7 @@ from skgeom.utils.validation import (
     validated_samples,
 )
 
-# Weight of a labeled target matrix in fit. Compared with 1 in
-# benchmarks/bench_transfer.py, part labels.
+# Weight of a labeled target matrix in fit (page "Constants").
 _TARGET_WEIGHT = 10.0
 
 # Of all methods that predict.

@@ -8,7 +8,7 @@ import numpy as np
 from skgeom.objectives._distance import Distance, DistanceTraits
 
 # Accepted rounding error of a distance of zero, relative to the largest distance if it
-# exceeds 1. With 0, equal classes raise an error (benchmarks/bench_constants.py).
+# exceeds 1. With 0, equal classes raise an error (page "Constants").
 _ROUNDING = 1e-12
 
 _INDEPENDENT = "Its result does not depend on its arguments."

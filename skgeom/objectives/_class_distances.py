@@ -188,8 +188,7 @@ def _spectrum(quotients):
 
 # Largest error of a distance: absolute up to a distance of 1, relative for larger
 # distances. The gradient has about the same error, because the difference of the bounds
-# of a distance is proportional to the norm of a gradient
-# (benchmarks/bench_fisher_rao.py).
+# of a distance is proportional to the norm of a gradient (page "Constants").
 _TOL = 1e-12
 
 

@@ -13,18 +13,16 @@ from scipy.sparse import csc_array
 from sklearn.utils import check_random_state
 
 # Largest number of pairs that are evaluated without sampling; 100 classes have about as
-# many (benchmarks/bench_many_classes.py).
+# many (page "Constants").
 FEW_PAIRS = 5000
 # For c classes, the sizes of the samples grow by the factor _GROWTH from max(_LEAST,
-# _FIRST c) to _LAST c pairs, or all pairs if these are fewer
-# (benchmarks/bench_many_classes.py).
+# _FIRST c) to _LAST c pairs, or all pairs if these are fewer (page "Constants").
 _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 
 # Pairs are evaluated in blocks, each by one thread: with many classes, factorizations
 # of small matrices, which use one core, take most of the time. The blocks, and
 # therefore the result, do not depend on the number of threads. Each block stores
-# gradients of all classes, so the number of blocks is limited
-# (benchmarks/bench_many_classes.py).
+# gradients of all classes, so the number of blocks is limited (page "Constants").
 PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 
 

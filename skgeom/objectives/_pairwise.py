@@ -18,7 +18,7 @@ from skgeom.utils.threads import map_threads
 
 # Largest number of pairs whose mean is computed exactly; 1,024 classes have about as
 # many. For more pairs, a sample of about this size estimates the mean
-# (benchmarks/bench_many_classes.py).
+# (page "Constants").
 _PAIRS_OF_MEAN = 2**19
 
 

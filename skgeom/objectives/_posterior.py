@@ -14,7 +14,7 @@ from skgeom.utils.threads import map_threads
 # result, do not depend on the number of threads. A block has 1,024 samples, or up to 16
 # times as many if samples have few features and classes: a block should fit into the
 # cache of a processor, but threads that process small blocks mostly wait for each other
-# (benchmarks/bench_shapes.py).
+# (page "Constants").
 _SAMPLES_PER_BLOCK = 1024
 _NUMBERS_PER_BLOCK = 2**19
 

@@ -6,13 +6,13 @@ from skgeom.optim._minimize import MinimizeResult, StartError
 
 # Length of the first steps, as a fraction of the typical distance between points: for
 # digits, a tenth changes the objective by 0.4 %, and ten times the length by 0.1 %
-# (benchmarks/bench_constants.py).
+# (page "Constants").
 _FIRST_STEP = 0.01
 # A round consists of full epochs with at least _STEPS_PER_ROUND steps in total. The
 # step length is halved if the mean cost of a round is not lower than the lowest mean
 # cost of earlier rounds by the fraction _LEAST_FALL. The optimization ends after
 # _MAX_HALVINGS halvings. For digits, other values of these three constants change
-# the objective by at most 0.2 % (benchmarks/bench_constants.py).
+# the objective by at most 0.2 % (page "Constants").
 _STEPS_PER_ROUND = 20
 _LEAST_FALL = 1e-4
 _MAX_HALVINGS = 8

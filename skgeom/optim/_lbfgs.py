@@ -18,16 +18,16 @@ import numpy as np
 from skgeom.optim._manifolds import Submanifold
 
 # The optimizer stops after this number of iterations without progress, because further
-# progress would be hidden by rounding errors (benchmarks/bench_optimizers.py).
+# progress would be hidden by rounding errors (page "Constants").
 _PATIENCE = 5
 
 # Largest ratio of the length of the quasi-Newton direction to the length of the
-# direction of the preconditioner alone (benchmarks/bench_lvq.py).
+# direction of the preconditioner alone (page "Constants").
 _LONGER = 4.0
 
 # Least inner product of a step and its gradient change, relative to the product of the
 # norms of the step and the gradient. The rule does not depend on the units of the
-# points or the cost (benchmarks/bench_optimizers.py).
+# points or the cost (page "Constants").
 _LEAST_CURVATURE = 1e-6
 
 

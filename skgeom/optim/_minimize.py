@@ -29,12 +29,12 @@ _NO_LIMITS = {
 }
 
 # The decrease of the cost is measured over this number of iterations: a few short steps
-# on a plateau must not stop the optimizer (benchmarks/bench_sqfa.py).
+# on a plateau must not stop the optimizer (page "Constants").
 _WINDOW = 10
 
 # A gradient is zero up to rounding if its norm is below this fraction of the initial
 # norm, or of the cost divided by the typical distance on the manifold
-# (benchmarks/bench_optimizers.py).
+# (page "Constants").
 _NEGLIGIBLE = 1e-4
 
 

@@ -140,9 +140,8 @@ def fold_order(y, distances, scale):
 
 
 # Number of array entries in a block of computations: 1 MiB in float64, which fits into
-# the cache of a core. With blocks of 4,096 rows, the projection of 60,000 samples of
-# 784 features in float32 takes 1.9 times as long. benchmarks/papers/sqfa_digits.py
-# computes Fisher-Rao distances in blocks of this size.
+# the cache of a core. Larger blocks need more memory and are not faster
+# (page "Constants").
 ENTRIES_AT_ONCE = 2**17
 
 

@@ -14,7 +14,7 @@ from skgeom.utils.memory import ROWS_PER_BLOCK
 
 _OURS = ("skgeom", "sklearn")
 # Largest share of a single sample, or of few features, in the variance without a
-# warning: one feature of wine has 99.8 % (benchmarks/bench_constants.py).
+# warning: one feature of wine has 99.8 % (page "Constants").
 LARGEST_SHARE = 0.99
 
 
