@@ -311,9 +311,8 @@ def test_a_class_of_one_training_sample_has_the_pooled_covariance(rng):
 def test_gaussians_of_few_samples_are_overconfident(digits):
     losses = []
     for seed in range(3):
-        parts = train_test_split(
-            *digits, train_size=60, stratify=digits[1], random_state=seed
-        )
+        options = {"train_size": 60, "test_size": 600, "stratify": digits[1]}
+        parts = train_test_split(*digits, **options, random_state=seed)
         X, X_test, y, y_test = parts
         model = GaussianClassifier().fit(X, y)
         calibrated = log_loss(y_test, model.predict_proba(X_test))
@@ -576,8 +575,8 @@ def test_one_wrong_row_is_no_error(iris):
 def test_more_features_than_samples(covariance, rng):
     scores, units = [], np.logspace(-3, 3, 300)
     for _ in range(3):
-        y = rng.integers(3, size=1060)
-        X = rng.normal(size=(1060, 300))
+        y = rng.integers(3, size=560)
+        X = rng.normal(size=(560, 300))
         X[:, :15] += 0.8 * rng.normal(size=(3, 15))[y]
         model = GaussianClassifier(covariance).fit(X[:60], y[:60])
         peer = LinearDiscriminantAnalysis("lsqr", "auto").fit(X[:60], y[:60])
@@ -596,7 +595,7 @@ def test_more_features_than_samples(covariance, rng):
 
 @pytest.mark.parametrize(
     ("n_classes", "n_samples", "n_features", "regularization"),
-    [(100, 1000, 10, "auto"), (20, 2000, 150, 1.0), (40, 160, 300, 1.0)],
+    [(50, 400, 10, "auto"), (20, 2000, 150, 1.0), (40, 160, 300, 1.0)],
 )
 def test_fit_without_enough_memory(
     n_classes, n_samples, n_features, regularization, monkeypatch, rng
@@ -614,10 +613,10 @@ def test_fit_without_enough_memory(
 
 
 def test_many_classes_of_few_samples_need_little_memory(rng):
-    """The array of all class covariances, of 671 MB, is never formed."""
-    X, y = rng.normal(size=(240, 1024)), np.repeat(np.arange(80), 3)
+    """The array of all class covariances, of 168 MB, is never formed."""
+    X, y = rng.normal(size=(240, 512)), np.repeat(np.arange(80), 3)
     X[:, :100] += rng.normal(size=(80, 100))[y]
-    assert peak_memory(lambda: GaussianClassifier().fit(X, y)) < 3e8
+    assert peak_memory(lambda: GaussianClassifier().fit(X, y)) < 7.5e7
 
 
 def test_a_shared_covariance_needs_the_memory_of_one(monkeypatch, rng):

@@ -92,7 +92,7 @@ def by_autograd(logits, X, y, weights, curvature):
 def test_network(data, rng, activation, layers, curvature, assert_close):
     X, y = data
     model = network(X, y, rng, activation, layers, gain=4)
-    X, y = X[::3], y[::3]
+    X, y = X[::5], y[::5]
     weights = rng.uniform(size=len(y))
     H = input_hessian(model, X, y, sample_weight=weights, curvature=curvature)
     expected = by_autograd(lambda x: network_logits(model, x), X, y, weights, curvature)
@@ -100,11 +100,10 @@ def test_network(data, rng, activation, layers, curvature, assert_close):
 
 
 @pytest.mark.filterwarnings("ignore:Output seems independent of input")  # autograd's
-@pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("gain", [40, 300])
 @pytest.mark.parametrize("labels", ["predicted", "random"])
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_saturated_network(data, rng, activation, labels, gain, curvature):
+def test_saturated_network(data, rng, activation, labels, gain):
     """Logits of +-40 and 300: probabilities of the usual formulas have no digits."""
     X, y = data
     model = network(X, y, rng, activation, gain=gain)
@@ -118,13 +117,15 @@ def test_saturated_network(data, rng, activation, labels, gain, curvature):
         log_p = log_softmax(z)
         of_pairs, gaps = np.exp(log_p[:, None] + log_p), J[:, None] - J
         expected = np.einsum("jk,jka,jkb->ab", of_pairs, gaps, gaps) / 2
-        if curvature == "hessian":
-            expected += np.tensordot(np.exp(log_p), curvatures - curvatures[code], 1)
-        assert np.isfinite(expected).all()
-        options = {"curvature": curvature, "derivatives": "analytic"}
-        actual = input_hessian(model, x[None], np.array([code]), **options)
-        size = max(np.abs(expected).max(), 1e-300)
-        np.testing.assert_allclose(actual / size, expected / size, rtol=0, atol=1e-6)
+        rest = np.tensordot(np.exp(log_p), curvatures - curvatures[code], 1)
+        for curvature, wanted in zip(
+            CURVATURES, [expected + rest, expected], strict=True
+        ):
+            assert np.isfinite(wanted).all()
+            options = {"curvature": curvature, "derivatives": "analytic"}
+            actual = input_hessian(model, x[None], np.array([code]), **options)
+            size = max(np.abs(wanted).max(), 1e-300)
+            np.testing.assert_allclose(actual / size, wanted / size, rtol=0, atol=1e-6)
 
 
 def test_blocks_of_samples(data, rng, assert_close):

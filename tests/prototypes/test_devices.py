@@ -18,14 +18,14 @@ from skgeom.utils.array_api import to_numpy
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 MATRICES = [
-    PLRSQ(metric="riemann", max_iter=3),
-    PLRSQ(metric="riemann", solver="sgd", max_iter=2),
-    PLRSQ([1, 3, 2], metric="logdet", max_iter=4),
-    GLRSQ(2, metric="riemann", max_iter=4),
+    PLRSQ(metric="riemann", max_iter=2),
+    PLRSQ(metric="riemann", solver="sgd", max_iter=1),
+    PLRSQ([1, 3, 2], metric="logdet", max_iter=2),
+    GLRSQ(2, metric="riemann", max_iter=2),
 ]
 VECTORS = [
-    RSLVQ(2, sigma2="learn", representability=0.1, max_iter=4),
-    GMLVQ(2, n_components=2, max_iter=4),
+    RSLVQ(2, sigma2="learn", representability=0.1, max_iter=2),
+    GMLVQ(2, n_components=2, max_iter=2),
 ]
 RARE = [  # in the exhaustive tier
     PLRSQ(metric="euclid", max_iter=2),
@@ -34,11 +34,11 @@ RARE = [  # in the exhaustive tier
 ]
 for model in MATRICES + VECTORS + RARE:
     model.random_state = 0
-TANGENT = PLRSQ(representability=0.1, max_iter=3, random_state=0)
+TANGENT = PLRSQ(representability=0.1, max_iter=2, random_state=0)
 FEW = [
     VECTORS[0],
     RARE[2],
-    PLRSQ([1, 3, 2], max_iter=2, random_state=0),  # which selects representability
+    PLRSQ([1, 3, 2], max_iter=1, random_state=0),  # which selects representability
     clone(TANGENT).set_params(metric="mahalanobis"),
     clone(TANGENT).set_params(n_components=2),
 ]
@@ -184,7 +184,7 @@ def test_init_may_be_an_array(where, library, matrices):
 
 
 @pytest.mark.parametrize(
-    "model", [TANGENT, GLRSQ(max_iter=4, metric="tangent"), FEW[-1]]
+    "model", [TANGENT, GLRSQ(max_iter=2, metric="tangent"), FEW[-1]]
 )
 def test_learning_goes_on(model, library, matrices):
     X, y = (array[::2] for array in matrices)

@@ -154,7 +154,8 @@ def test_confidence_rejects_outliers(classifier, confidence, outliers):
     X, y, far = outliers
     sure = RejectionClassifier(classifier, threshold=0.5).fit(X, y)
     assert (sure.predict(far) != -1).mean() > 0.5
-    model = RejectionClassifier(classifier, confidence=confidence, rejection_rate=0.05)
+    model = RejectionClassifier(classifier, confidence=confidence, cv=3)
+    model.set_params(rejection_rate=0.05)
     rejected = model.fit(X, y).predict(X) == -1
     assert rejected.mean() == pytest.approx(0.05, abs=0.03)
     assert (model.predict(far) == -1).all()
