@@ -20,6 +20,7 @@ import skgeom
 ROOT = Path(__file__).parents[1]
 # Packages that are not those of skgeom itself, and what tells that a page needs them.
 EXTRAS = {
+    "import chemotools": "chemotools",
     "import dask": "dask",
     "import mne": "mne",
     "import plot_topomap": "mne",
@@ -42,6 +43,7 @@ ON_DARK = {to_rgb(name): to_rgb(other) for name, other in LIGHTER.items()}
 # The pages that come first in their section, in this order.
 FIRST = [
     "plot_tabular.py",
+    "plot_spectra.py",
     "plot_mnist.py",
     "plot_ssvep.py",
     "plot_motor_imagery.py",
