@@ -9,7 +9,7 @@ deviation and filters as arrows. A filter without an arrow in a panel has zero w
 for the axes of this panel.
 """
 
-# sphinx_gallery_thumbnail_number = 100
+# sphinx_gallery_thumbnail_number = 1
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -8,6 +8,8 @@ classes by the test accuracy of a quadratic classifier on the outputs of two fil
 is a short version of the study in :ref:`distance_study`.
 """
 
+# sphinx_gallery_thumbnail_number = 100
+
 import warnings
 
 import matplotlib.pyplot as plt

@@ -8,7 +8,7 @@ Herrera-Esposito and Burge (2025). The accuracy is one minus the Bayes error, an
 computed by numerical integration.
 """
 
-# sphinx_gallery_thumbnail_number = 401
+# sphinx_gallery_thumbnail_number = 400
 
 import matplotlib.pyplot as plt
 import numpy as np
