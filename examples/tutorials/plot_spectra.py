@@ -60,7 +60,7 @@ for label, color in zip("ABC", ("C0", "C1", "C2"), strict=True):
     lines = ax.plot(wavelengths, X[y == label][:8].T, color=color, linewidth=0.6)
     lines[0].set_label(label)
 ax.set(xlabel="wavelength (nm)", ylabel="absorbance")
-ax.legend(title="variety")
+ax.legend(title="variety", loc="center left", bbox_to_anchor=(1, 0.5))
 # sphinx_gallery_alt = "Eight spectra of each variety, which overlap almost completely."
 plt.show()
 
