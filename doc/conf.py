@@ -120,6 +120,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"skgeom": None},
     "write_computation_times": False,
+    "parallel": True,  # as many pages at a time as the option -j of Sphinx
     "image_srcset": ["2x"],
     "thumbnail_size": (400, 280),
     "min_reported_time": 1e6,
@@ -151,6 +152,8 @@ copybutton_prompt_is_regexp = True
 
 # The examples call plt.show(), which has nothing to show while the pages are built.
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+# Processes that run examples are replaced if their memory grows.
+warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
 
 plot_formats = ["svg"]
 plot_html_show_formats = False

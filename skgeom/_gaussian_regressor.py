@@ -29,7 +29,7 @@ from skgeom.utils._sklearn import CallbackSupportMixin, Interval, StrOptions, po
 from skgeom.utils.docs import SAMPLE_WEIGHT, substitute_docs
 from skgeom.utils.estimator import BaseEstimator
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
-from skgeom.utils.memory import require_memory
+from skgeom.utils.memory import ROWS_PER_BLOCK, require_memory
 from skgeom.utils.methods import fit_method, predict_method
 from skgeom.utils.progress import current_progress
 from skgeom.utils.validation import (
@@ -359,7 +359,6 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
             If the probabilities do not fit into memory.
         """
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        _check_memory(len(self.grid_), len(X))
         return self._posterior.density(X)
 
     @predict_method
@@ -506,28 +505,34 @@ class _Posterior:
 
     def density(self, X):
         """Posterior probabilities of shape (n_samples, n_grid)."""
+        _check_memory(len(self.grid), len(X))
         X = X[:, self.varies]
-        positions = np.interp(self.grid, self.levels, np.arange(len(self.levels)))
-        pairs = np.minimum(positions.astype(int), len(self.pencils) - 1)
         log_posterior = np.empty((len(X), len(self.grid)))
         with np.errstate(over="ignore", invalid="ignore"):
-            for k, (mean, axes, step, ratios, log_volume) in enumerate(self.pencils):
-                Z = (X - mean) @ axes
-                own = np.flatnonzero(pairs == k)
-                for part in gen_batches(len(own), max(1, ENTRIES_AT_ONCE // Z.size)):
-                    t = (positions[own[part]] - k)[:, None]
-                    variances = 1 - t + t * ratios
-                    squares = np.square(Z[:, None] - t * step)
-                    distances = np.einsum("ijk,jk->ij", squares, 1 / variances)
-                    log_volumes = log_volume + np.log(variances).sum(axis=1) / 2
-                    log_posterior[:, own[part]] = -distances / 2 - log_volumes
+            for rows in gen_batches(len(X), ROWS_PER_BLOCK):
+                self._fill(log_posterior[rows], X[rows])
         if not np.isfinite(log_posterior).all():
             raise ValueError(
                 f"The values of X are too large (largest {np.abs(X).max():.3g}): their "
                 "squared distances from the means overflow. Remove such samples."
             )
-        log_posterior += np.log(self.prior)
         return np.exp(log_posterior - logsumexp(log_posterior, axis=1, keepdims=True))
+
+    def _fill(self, log_posterior, X):
+        """Fill an array with the log posteriors of X, up to a constant of each row."""
+        positions = np.interp(self.grid, self.levels, np.arange(len(self.levels)))
+        pairs = np.minimum(positions.astype(int), len(self.pencils) - 1)
+        for k, (mean, axes, step, ratios, log_volume) in enumerate(self.pencils):
+            Z = (X - mean) @ axes
+            own = np.flatnonzero(pairs == k)
+            for part in gen_batches(len(own), max(1, ENTRIES_AT_ONCE // Z.size)):
+                t = (positions[own[part]] - k)[:, None]
+                variances = 1 - t + t * ratios
+                squares = np.square(Z[:, None] - t * step)
+                distances = np.einsum("ijk,jk->ij", squares, 1 / variances)
+                log_volumes = log_volume + np.log(variances).sum(axis=1) / 2
+                log_posterior[:, own[part]] = -distances / 2 - log_volumes
+        log_posterior += np.log(self.prior)
 
 
 def _check_range(X, weights):

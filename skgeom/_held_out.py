@@ -30,8 +30,9 @@ _ENOUGH, _MOST_PARTITIONS = 500, 5
 # features, lexsort needs 3 KB per feature, which is more than a few samples need.
 _KEYS = 64
 # Binary digits that determine which rows of large data are selected. Rounding errors of
-# relative size 1e-12 change 4e-9 of the rounded values, and single precision 2e-4.
-_SIGNIFICANT_BITS = 12
+# relative size 1e-12 change 7e-5 of the rounded values. With 12 digits, values of a
+# small range far from zero would be equal.
+_SIGNIFICANT_BITS = 26
 # A smaller fraction of the weight of a class is a rounding error. With a bound of zero,
 # 38 % of the classes without samples would keep some weight (page "Constants").
 _ROUNDING = 1e-9
@@ -110,7 +111,7 @@ def sample_rows(X, y, sample_weight=None, groups=None):
         )
     if X.shape[0] <= MOST_SAMPLES or groups is not None:
         return np.arange(X.shape[0]), weights
-    return _select_rows(row_keys(X), y, weights)
+    return _select_rows(selection_keys(X), y, weights)
 
 
 def _select_rows(keys, y, weights):
@@ -125,39 +126,35 @@ def _select_rows(keys, y, weights):
 
 
 def row_keys(X):
-    """Pseudo-random keys of rows; equal rows have equal keys.
+    """Pseudo-random keys of rows; equal rows have equal keys."""
+    return _hashed(X, _bits)
 
-    The high half of a key belongs to the row divided by its largest absolute value and
-    rounded to ``_SIGNIFICANT_BITS``. Rounding errors, and a common unit of the
-    features, therefore change the order of very few rows.
+
+def selection_keys(X):
+    """Keys of rows whose order hardly depends on rounding errors.
+
+    The high half of a key is the high half of the key of the values that are rounded to
+    ``_SIGNIFICANT_BITS``. The low half distinguishes rows that differ by less.
     """
+    half = np.uint64(32)
+    return (_hashed(X, _rounded_bits) >> half << half) | (row_keys(X) >> half)
+
+
+def _hashed(X, bits_of):
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
     for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
         block = X[batch, ...]
         if issparse(block):
-            values, sizes = block.data, np.diff(block.indptr)
-            largest = abs(block).max(axis=1).toarray().ravel().repeat(sizes)
+            # Stored zeros do not matter: all bits of zero are zero.
+            parts = bits_of(block.data), block.indices, block.indptr
+            block = csr_array(parts, shape=block.shape)
         else:
-            values = to_numpy(block)
-            largest = np.abs(values).max(axis=1, keepdims=True)
-        if X.shape[1] == 1:  # its sign would remain
-            largest = 1.0
-        values = np.asarray(values, dtype=np.float64)
-        relative = values / np.where(largest == 0, 1.0, largest)
-        halves = []
-        # Stored zeros do not matter: all bits of zero are zero.
-        for bits in (_rounded(_bits(relative)), _bits(values)):
-            bits = bits ^ (bits >> np.uint64(32))  # integers have low bits zero
-            if issparse(block):
-                parts = bits, block.indices, block.indptr
-                bits = csr_array(parts, shape=block.shape)
-            mixed = bits @ factors
-            mixed ^= mixed >> np.uint64(29)
-            halves.append((mixed * factors[0]) >> np.uint64(32))
-        keys[batch] = (halves[0] << np.uint64(32)) | halves[1]
-    return keys
+            block = bits_of(to_numpy(block))
+        keys[batch] = block @ factors
+    keys ^= keys >> np.uint64(29)
+    return keys * factors[0]
 
 
 def groups_of_equal(X):
@@ -180,14 +177,16 @@ def groups_of_equal(X):
 def _bits(values):
     """The bits of numbers in double precision, as integers."""
     # Adding zero removes the sign of negative zeros.
-    return np.add(values, 0.0, dtype=np.float64).view(np.uint64)
+    bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)
+    return bits ^ (bits >> np.uint64(32))  # the low half of small integers is zero
 
 
-def _rounded(bits):
-    """The bits of numbers rounded to ``_SIGNIFICANT_BITS`` binary digits."""
-    dropped = 52 - _SIGNIFICANT_BITS
-    last = np.uint64(dropped)
-    return ((bits + np.uint64(1 << (dropped - 1))) >> last) << last
+def _rounded_bits(values):
+    """The bits of numbers that are rounded to ``_SIGNIFICANT_BITS`` binary digits."""
+    bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)
+    last = np.uint64(52 - _SIGNIFICANT_BITS)
+    bits = ((bits + (np.uint64(1) << (last - np.uint64(1)))) >> last) << last
+    return bits ^ (bits >> np.uint64(32))
 
 
 def held_out_folds(X, y):
@@ -454,7 +453,7 @@ def _some_of_block(X, y, sample_weight):
         return None
     X, y, weights = samples_of_block(X, y, sample_weight, whole=False)[:3]
     weights = np.ones(len(y)) if weights is None else weights
-    return _smallest(row_keys(X), X, y, weights) if len(y) else None
+    return _smallest(selection_keys(X), X, y, weights) if len(y) else None
 
 
 def _smallest(keys, X, y, weights):

@@ -20,9 +20,8 @@ from skgeom.utils.warn import warn_user
 # the selected values are nearly the same (page "Constants").
 _RATIO = 2.0
 # Least number of expected errors among the held-out samples: new samples can be
-# misclassified even if no held-out sample is. With 2, the log-loss of separable classes
-# is nearly twice as large; with 0.5, that of 30 samples of wine and of moons is larger
-# (page "Constants").
+# misclassified even if no held-out sample is. With half or double of the value, the
+# log-loss of 30 samples is larger (page "Constants").
 _LEAST_ERRORS = 1.0
 # Fraction of held-out errors that is negligible.
 PRECISION = 0.01

@@ -146,18 +146,18 @@ def test_statements_within_two_standard_errors_are_undecided():
 
 
 def test_a_score_that_is_larger_by_two_standard_errors_is_better():
-    caption = {"paper": "Doe", "runs": 4}
+    caption = {"paper": "Doe", "runs": 4, "deviations": {"LDA": 0.02}}
     known = {"labels": ["LDA"], "name": "doe-table-1", "published": "0.8", "runs": "4"}
-    # The standard error of the difference is 0.02 * sqrt(2 / 4) = 0.014.
-    larger = known | {"measure": "accuracy", "difference": "0.03", "spread": "0.02"}
+    # The standard error of the difference is 0.02 * sqrt(1 / 3 + 1 / 4) = 0.0153.
+    larger = known | {"measure": "accuracy", "difference": "0.04", "spread": "0.02"}
     equal = larger | {"difference": "-0.02"}
     assert _table.judge(caption, [larger, equal]) == ("better", "1 of 2, 1 better")
     lacking = caption | {"lacks": "data"}
     assert _table.judge(lacking, [larger]) == ("better in part", "0 of 1, 1 better")
     for differs in (
-        larger | {"difference": "-0.03"},
+        larger | {"difference": "-0.04"},
         larger | {"measure": "sigma2"},  # neither more nor less is better
-        larger | {"spread": ""},  # one run: the standard error is not known
+        larger | {"labels": ["QDA"]},  # the paper prints no deviation
     ):
         assert _table.judge(caption, [larger, differs])[0] == "differs"
     few = larger | {"runs": "2", "spread": "0.001"}

@@ -32,7 +32,7 @@ def statistics_of(covariances, means):
 
 
 # Number and size of blocks, rank of the factors, scale of the blocks.
-SIZES = [(6, 4, 0, 1), (65, 8, 0, 1), (65, 8, 4, 1), (520, 1, 4, 1), (520, 1, 4, 0)]
+SIZES = [(6, 4, 0, 1), (65, 8, 0, 1), (65, 8, 4, 1), (1040, 1, 4, 1), (520, 1, 4, 0)]
 MODELS = [
     SQFA(3, init="pca", max_iter=6, group_size=2, regularization=0.5),
     SQFA(3, init="pca", max_iter=6, distance="wasserstein"),

@@ -92,18 +92,22 @@ def compared(line, caption):
     """ "agree", "better" or "differ": our value and the printed value.
 
     Values agree within two standard errors of their difference. Only a difference whose
-    standard error is known is called better.
+    standard error is known from several runs of ours and from the deviation that the
+    paper prints is called better.
     """
     n_ours, n_paper = int(line["runs"]), caption.get("runs", 1)
     ours, name = float(line["spread"] or 0), " ".join(line["labels"])
     printed = caption.get("deviations", {})
-    paper = printed.get(f"{name} {line['measure']}", printed.get(name, ours))
-    error = (ours**2 / n_ours + paper**2 / n_paper) ** 0.5
+    deviation = printed.get(f"{name} {line['measure']}", printed.get(name))
+    paper = ours if deviation is None else deviation
+    # The spread of the table is the standard deviation of our runs, not an estimate.
+    error = (ours**2 / max(n_ours - 1, 1) + paper**2 / n_paper) ** 0.5
     difference = float(line["difference"])
     if abs(difference) <= max(2 * error, caption.get("point", 0)):
         return "agree"
-    known = error > 0 and line["measure"] in SCORES
-    return "better" if known and difference > 0 else "differ"
+    is_known = n_ours > 1 and deviation is not None
+    is_better = difference > 0 and line["measure"] in SCORES
+    return "better" if is_known and is_better else "differ"
 
 
 def value(item, lines):

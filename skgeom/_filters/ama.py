@@ -27,7 +27,7 @@ from skgeom.utils.methods import fit_method
 from skgeom.utils.validation import check_priors, class_factors
 
 # Number of initializations with init="auto": the filters of SQFA, and random filters.
-# With one, the information of three filters of digits is 0.9 % smaller
+# With one, the information of three filters of digits is 1.0 % smaller
 # (page "Constants").
 _N_INIT = 5
 

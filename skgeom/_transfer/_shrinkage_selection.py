@@ -76,13 +76,13 @@ def select_shrinkage(logarithms, y, sample_weight, folds, exponent, priors):
 
 
 def folds_of(V, y, weights, groups):
-    """Fold of each sample. With at least three domains, folds are whole domains.
+    """Fold of each sample. Folds are whole domains, unless one domain is too large.
 
-    Domains are assigned to folds cyclically, in the order of their dispersions. The
-    samples of one or two domains are assigned to folds class by class: without the
-    larger domain, too few samples would remain for training.
+    Domains are assigned to folds cyclically, in the order of their dispersions. If a
+    domain has at least half of the samples, samples are assigned to folds class by
+    class: without this domain, too few samples would remain for training.
     """
-    if groups.max() > 1:
+    if 2 * np.bincount(groups).max() < len(groups):
         sizes = np.bincount(groups, weights * (V**2).sum(axis=1))
         sizes /= np.bincount(groups, weights)
         return sizes.argsort().argsort()[groups] % _N_FOLDS

@@ -96,8 +96,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         Shrinkage of the covariance S, from 0 to 1: the weight of a multiple of the
         identity with the same trace. ``"auto"`` selects among 14 values from 0.001 to 1
         with five folds, as :ref:`selection` describes. Each fold consists of whole
-        domains if there are at least three domains, including labeled target matrices,
-        and of samples otherwise.
+        domains, including labeled target matrices, if each domain has less than half of
+        the samples, and of samples otherwise.
     relevance : float, default=0.1
         The exponent a, from 0 to 1, of the relevance matrix :math:`R = (\sum_c
         L_c^2)^a`, where :math:`L_c` is the mean of :math:`\log(Z)` in class c. R is
@@ -141,8 +141,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         is a number, or if fewer than two folds can be held out.
     temperature_ : float
         The logarithms of prior times density are divided by this temperature of
-        ``selection_``, which calibrates the probabilities without adaptation. If
-        ``fit`` has one or two domains, probabilities for other domains are
+        ``selection_``, which calibrates the probabilities without adaptation. If a
+        domain has at least half of the samples, probabilities for other domains are
         overconfident. 1 without ``selection_``.
     recentering_ : Recentering
         The fitted transformer, with the means of the domains.

@@ -5,8 +5,7 @@ import numpy as np
 from skgeom.optim._minimize import MinimizeResult, StartError
 
 # Length of the first steps, as a fraction of the typical distance between points: for
-# digits, a tenth changes the objective by 0.4 %, and ten times the length by 0.1 %
-# (page "Constants").
+# digits, a tenth decreases the objective by 0.4 % (page "Constants").
 _FIRST_STEP = 0.01
 # A round consists of full epochs with at least _STEPS_PER_ROUND steps in total. The
 # step length is halved if the mean cost of a round is not lower than the lowest mean

@@ -140,8 +140,7 @@ def fold_order(y, distances, scale):
 
 
 # Number of array entries in a block of computations: 1 MiB in float64, which fits into
-# the cache of a core. Larger blocks need more memory and are not faster
-# (page "Constants").
+# the cache of a core. Larger blocks are not faster (page "Constants").
 ENTRIES_AT_ONCE = 2**17
 
 

@@ -1034,7 +1034,7 @@ def check_positive(eigenvalues, name, remedy=_SHRINK):
     if xp.any(bad):
         bad, smallest = to_numpy(bad), to_numpy(smallest)
         lowest, largest = smallest[bad].flat[0], to_numpy(eigenvalues)[bad].max()
-        is_covariance = lowest > -1e-6 * largest
+        is_covariance = lowest >= -1e-6 * largest
         raise ValueError(
             f"{name}{_where(bad)} is not positive definite: its smallest eigenvalue "
             f"is {lowest:.3g}. {remedy if is_covariance else _INDEFINITE}"

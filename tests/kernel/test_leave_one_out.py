@@ -340,8 +340,9 @@ def test_calibration(noise, scale):
     assert np.log(temperature) == pytest.approx(max(best.x, 0), abs=np.log(2) / 2)
 
 
-def test_units_of_rows_with_equal_sums(rng):
+def test_units_of_rows_with_equal_sums(rng, monkeypatch):
     """Parts of a whole, and rows of equal mean and variance."""
+    monkeypatch.setattr(discriminant, "_MAX_HELD_OUT", 400)
     parts = rng.dirichlet(2 * np.ones(8), 600)
     for X in (parts, scale(parts, axis=1)):
         y = X[:, 0] + 0.3 * X.std() * rng.standard_normal(600) > X[:, 1]
