@@ -174,8 +174,9 @@ class PrototypeClassifier(
         fitted model: an array changes only where the training of ``fit`` starts, and
         not the parameters that are ``"auto"``, which ``fit`` selects with the
         prototypes of ``"kmeans"``. With a small ``max_iter``, also pass the
-        ``temperature_`` of the fitted model as ``temperature``. ``partial_fit`` continues training with new samples
-        of a stream, and measures the automatic ``sigma2`` from the array.
+        ``temperature_`` of the fitted model as ``temperature``. ``partial_fit``
+        continues training with new samples of a stream, and measures the automatic
+        ``sigma2`` from the array.
     max_iter : int, default=100
         Largest number of iterations of ``"lbfgs"``, or number of epochs of ``"sgd"``.
         Each block of Dask data counts as one epoch.
