@@ -25,6 +25,10 @@ _N_FOLDS = 5
 # Number of held-out samples after which no further fold is held out, and largest number
 # of partitions into folds (page "Constants").
 _ENOUGH, _MOST_PARTITIONS = 500, 5
+# Largest number of features with which all folds of large data are held out. The
+# accuracy on nine features of MNIST is 93.2 to 93.3 % for different parts of the
+# samples, and takes 0.5 s. With one fold, it is 92.6 to 93.3 %.
+_FEW_FEATURES = 100
 # Number of features by which samples are sorted at a time. For MNIST, this is as fast
 # as with all 784 features, and needs 38 instead of 67 MiB (page "Constants"). For all
 # features, lexsort needs 3 KB per feature, which is more than a few samples need.
@@ -68,12 +72,14 @@ class HeldOut:
         """The rows of each fold, until ``_ENOUGH`` samples are held out.
 
         Folds of large data end early, once the rarest class also has its share of the
-        held-out samples, but not with groups: one fold can contain few groups. Few
-        samples are divided into folds several times: with one partition of 30 samples,
-        the selection depends on chance.
+        held-out samples, but not with groups: one fold can contain few groups; and not
+        with few features, whose folds take little time: the selected values then depend
+        less on which samples are held out. Few samples are divided into folds several
+        times: with one partition of 30 samples, the selection depends on chance.
         """
         labels = np.unique(self.y, return_inverse=True)[1]
         held_out = np.zeros(labels.max() + 1)
+        is_fast = len(self.y) >= MOST_SAMPLES and self.X.shape[1] <= _FEW_FEATURES
         for seed in range(_MOST_PARTITIONS):
             folds = folds_of_distinct(self.y, self.groups, seed=seed)
             classes = np.unique(labels[folds >= 0])
@@ -83,7 +89,7 @@ class HeldOut:
                     yield rows
                 held_out += np.bincount(labels[rows], minlength=len(held_out))
                 enough = held_out[classes].min() * len(classes) >= _ENOUGH
-                if enough and not self._has_groups:
+                if enough and not (self._has_groups or is_fast):
                     return
             if held_out.sum() >= _ENOUGH:
                 return

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from skgeom import GMLVQ, RSLVQ, SQFA, AMAGauss, ClassStatistics, GaussianClassifier
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._held_out import (
+    HeldOut,
     folds_of_distinct,
     held_out_folds,
     in_distinct_samples,
@@ -111,6 +112,14 @@ def test_part_of_the_samples_does_not_depend_on_rounding(kind, monkeypatch, rng)
     rows, weights = sample_rows(kind(np.concatenate([X[:600], near[:600]])), y[:1200])
     assert len(rows) == 1000
     assert_array_equal(weights, 1)
+
+
+@pytest.mark.parametrize("n_features, n_folds", [(100, 5), (101, 1)])
+def test_all_folds_of_few_features_are_held_out(n_features, n_folds, monkeypatch, rng):
+    monkeypatch.setattr("skgeom._held_out.MOST_SAMPLES", 3000)
+    X, y = rng.normal(size=(4000, n_features)), np.arange(4000) % 2
+    rows, weights = sample_rows(X, y)
+    assert len(list(HeldOut(X[rows], y[rows], weights).folds())) == n_folds
 
 
 def test_part_of_the_samples_is_random(monkeypatch, rng):
