@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
 
 import skgeom
 from skgeom.utils.estimator import BaseEstimator
@@ -102,3 +103,11 @@ def test_decorators_do_not_depend_on_names():
         assert counter.total_ == 60
     with pytest.raises(ValueError, match="The 'step' parameter of Counter"):
         Counter(step="large").begin(X)
+
+
+def test_warnings_of_a_cross_validation_name_the_line_of_the_user():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) % 2
+    with pytest.warns(UserWarning, match="not significantly better") as caught:
+        cross_val_score(skgeom.GaussianClassifier(), X, y, cv=3)
+    assert {warning.filename for warning in caught} == {__file__}

@@ -12,14 +12,14 @@ from sklearn.utils.extmath import row_norms
 from skgeom.utils.array_api import like, namespace, to_numpy
 from skgeom.utils.memory import ROWS_PER_BLOCK
 
-_OURS = ("skgeom", "sklearn")
+_OURS = ("skgeom", "sklearn", "joblib")
 # Largest share of a single sample, or of few features, in the variance without a
 # warning: one feature of wine has 99.8 % (page "Constants").
 LARGEST_SHARE = 0.99
 
 
 def warn_user(message, category):
-    """Warn with the location of the first frame outside skgeom and scikit-learn."""
+    """Warn with the location of the first frame that is the user's."""
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
         level, frame = level + 1, frame.f_back
