@@ -27,14 +27,25 @@ def annealed(sigma2, n_epochs, power=1.1):
     return scales
 
 
+def epochs(model, X, y, scales):
+    """Train a model with a variance for each epoch, and yield the cost of the epoch.
+
+    ``partial_fit`` keeps the order of the samples, so they are shuffled here.
+    """
+    for sigma2 in scales:
+        order = model.random_state.permutation(len(X))
+        model.set_params(sigma2=sigma2).partial_fit(X[order], y[order])
+        yield model.loss_curve_[-1]
+
+
 class Annealed:
     """Epochs with the variances of ``annealed``."""
 
     def fit(self, X, y):
         first, seed = self.sigma2, self.random_state
         self.set_params(random_state=check_random_state(seed))
-        for sigma2 in annealed(first, self.max_iter):
-            self.set_params(sigma2=sigma2).partial_fit(X, y)
+        for _ in epochs(self, X, y, annealed(first, self.max_iter)):
+            pass
         return self.set_params(sigma2=first, random_state=seed)
 
 

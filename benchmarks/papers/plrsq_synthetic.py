@@ -18,6 +18,7 @@ from benchmarks.papers._annealing import (
     AnnealedRSLVQ,
     annealed,
 )
+from benchmarks.papers._annealing import epochs as epochs_of
 from benchmarks.papers._data import synthetic
 from benchmarks.papers._runner import Row, reproduces
 from skgeom import GMLVQ, PLRSQ
@@ -228,7 +229,7 @@ def convergence(data, epochs, sigma2, schedule, exact=False):
     else:
         model = PLRSQ(metric="riemann", solver="sgd", max_iter=epochs, **UNIFORM)
         model.set_params(random_state=np.random.RandomState(0))
-        costs = costs_of_epochs(model, scales, *train)
+        costs = epochs_of(model, *train, scales)
     cost, curves = [], {}
     for epoch, value in enumerate(costs, 1):
         cost.append(value)
@@ -238,12 +239,6 @@ def convergence(data, epochs, sigma2, schedule, exact=False):
     marks = [mark for mark in MARKS if mark <= epochs]
     costs = {f"cost of epoch {mark}": cost[mark - 1] for mark in marks}
     return costs | {"largest rise": max(0, np.diff(cost).max())} | curves
-
-
-def costs_of_epochs(model, scales, X, y):
-    for scale in scales:
-        model.set_params(sigma2=scale).partial_fit(X, y)
-        yield model.loss_curve_[-1]
 
 
 def with_exact(labels, arguments):
