@@ -217,11 +217,11 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.selection_ = None
         if self.prior_samples == "auto":
             warn_if_outlier(samples.X, samples.weights, samples.rows)
-            own = X[:, _varying(X, weights)]
-            n_levels, self.prior_samples_, temperature = self._select(
-                own, y, weights, groups
+            # Constant features must change neither the folds nor the number of levels.
+            varying = X[:, _varying(X, weights)]
+            n_levels, self.prior_samples_, self.interval_temperature_ = self._select(
+                varying, y, weights, groups
             )
-            self.interval_temperature_ = temperature
         levels = _levels_of(X, y, weights, n_levels)
         self.grid_, self.prior_ = _grid(y, weights, self.n_points)
         self._posterior = levels.posterior(self.prior_samples_, self.grid_, self.prior_)
@@ -295,10 +295,10 @@ class GaussianRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
                 "or use a different regressor.",
                 UserWarning,
             )
-        columns = zip(*parameters[::-1], strict=True)
-        values = dict(
-            zip(("n_levels", "prior_samples"), map(list, columns), strict=True)
-        )
+        values = {
+            name: [pair[k] for pair in parameters[::-1]]
+            for k, name in enumerate(("n_levels", "prior_samples"))
+        }
         index = len(parameters) - 1 - best
         self.selection_ = selection_of(values, scores[::-1], shares, groups, index)
         temperature = self._fit_temperature(X, y, weights, folds, *parameters[best])
@@ -451,10 +451,12 @@ class _Levels:
         return pooling_intensities(prior_samples, self.n_distinct, len(self.pooled))
 
     def shrunk_covariances(self, prior_samples):
+        """Means of the covariances and the pooled covariance, with these weights."""
         weights = self.shrinkages(prior_samples)[:, None, None]
         return (1 - weights) * self.covariances + weights * self.pooled
 
     def posterior(self, prior_samples, grid, prior):
+        """The posterior of the targets of a grid with prior probabilities."""
         covariances = self.shrunk_covariances(prior_samples)
         gaussians = list(zip(self.targets, self.means, covariances, strict=True))
         pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)

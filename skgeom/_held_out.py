@@ -133,7 +133,7 @@ def _select_rows(keys, y, weights):
 
 def row_keys(X):
     """Pseudo-random keys of rows; equal rows have equal keys."""
-    return _hashed(X, _bits)
+    return _hashed(X, 52)
 
 
 def selection_keys(X):
@@ -143,10 +143,11 @@ def selection_keys(X):
     ``_SIGNIFICANT_BITS``. The low half distinguishes rows that differ by less.
     """
     half = np.uint64(32)
-    return (_hashed(X, _rounded_bits) >> half << half) | (row_keys(X) >> half)
+    return (_hashed(X, _SIGNIFICANT_BITS) >> half << half) | (row_keys(X) >> half)
 
 
-def _hashed(X, bits_of):
+def _hashed(X, n_digits):
+    """Hash values of rows whose numbers are rounded to ``n_digits`` binary digits."""
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
@@ -154,10 +155,10 @@ def _hashed(X, bits_of):
         block = X[batch, ...]
         if issparse(block):
             # Stored zeros do not matter: all bits of zero are zero.
-            parts = bits_of(block.data), block.indices, block.indptr
+            parts = _bits(block.data, n_digits), block.indices, block.indptr
             block = csr_array(parts, shape=block.shape)
         else:
-            block = bits_of(to_numpy(block))
+            block = _bits(to_numpy(block), n_digits)
         keys[batch] = block @ factors
     keys ^= keys >> np.uint64(29)
     return keys * factors[0]
@@ -180,19 +181,13 @@ def groups_of_equal(X):
     return groups
 
 
-def _bits(values):
-    """The bits of numbers in double precision, as integers."""
+def _bits(values, n_digits):
+    """The bits of numbers, rounded to a number of binary digits, as integers."""
     # Adding zero removes the sign of negative zeros.
     bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)
+    last = np.uint64(52 - n_digits)
+    bits = ((bits + (np.uint64(1) << last >> np.uint64(1))) >> last) << last
     return bits ^ (bits >> np.uint64(32))  # the low half of small integers is zero
-
-
-def _rounded_bits(values):
-    """The bits of numbers that are rounded to ``_SIGNIFICANT_BITS`` binary digits."""
-    bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)
-    last = np.uint64(52 - _SIGNIFICANT_BITS)
-    bits = ((bits + (np.uint64(1) << (last - np.uint64(1)))) >> last) << last
-    return bits ^ (bits >> np.uint64(32))
 
 
 def held_out_folds(X, y):

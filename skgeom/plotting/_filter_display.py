@@ -340,9 +340,9 @@ def _draw_image(ax, image, bound, extent, kwargs):
 
 
 def _draw_curve(ax, curve, bound, x, kwargs):
-    ax.axhline(0, color="gray", linewidth=0.5)
-    ax.set_ylim(-1.05 * bound, 1.05 * bound)
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
+    ax.axhline(0, color="gray", linewidth=0.5)
+    ax.set_ylim(-1.05 * bound, 1.05 * bound)
     return ax.plot(x, curve, **({"linewidth": 1} | normalize_kwargs(kwargs, Line2D)))[0]
