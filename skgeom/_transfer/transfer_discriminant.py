@@ -342,17 +342,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.shrinkage_, self.temperature_ = self.shrinkage, 1.0
         self.selection_ = None
         if self.shrinkage == "auto":
-            self.shrinkage_, folds = 1.0, folds_of(V, y, weights, groups)
-            self.selection_ = select_shrinkage(
-                logarithms, y, weights, folds, self.relevance, self.priors_
-            )
-            if self.selection_ is not None:
-                self.shrinkage_ = float(self.selection_.selected["shrinkage"])
-                self.temperature_ = self.selection_.temperature
-            current_progress().print(
-                f"shrinkage {self.shrinkage_:g} and temperature "
-                f"{self.temperature_:.3g} selected"
-            )
+            self._select(logarithms, y, weights, folds_of(V, y, weights, groups))
         means = class_means(V, y, weights)
         residuals = V - means[y]
         self._within = _covariance_within(V, residuals, weights, self.shrinkage_)
@@ -366,6 +356,20 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             return self
         with naming(name):
             return self.adapt(target)
+
+    def _select(self, logarithms, y, weights, folds):
+        """Set the shrinkage and the temperature that held-out samples select."""
+        self.shrinkage_ = 1.0
+        self.selection_ = select_shrinkage(
+            logarithms, y, weights, folds, self.relevance, self.priors_
+        )
+        if self.selection_ is not None:
+            self.shrinkage_ = float(self.selection_.selected["shrinkage"])
+            self.temperature_ = self.selection_.temperature
+        current_progress().print(
+            f"shrinkage {self.shrinkage_:g} and temperature "
+            f"{self.temperature_:.3g} selected"
+        )
 
     @fit_method(updates=True)
     def adapt(self, X, *, domain=None):
